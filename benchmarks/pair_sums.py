@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant._core.kernel import Kernel
+from calibrant._core.distances import Kernel
 
 TV = Kernel("exponential", "total-variation", 0.5)
 

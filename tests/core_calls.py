@@ -3,14 +3,12 @@
 import numpy as np
 
 from calibrant._core import bins, pairs, redraws
-from calibrant._core.distances import distances
+from calibrant._core.distances import Kernel, distances
 from calibrant._core.isotonic import isotonic_regression
-from calibrant._core.kernel import Kernel
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.gaps import RowGaps
-from calibrant._core.line.held_out import HeldOut
-from calibrant._core.line.sums import KernelSums
+from calibrant._core.line.sums import HeldOut, KernelSums
 from calibrant._core.redraws import DEPTH, Rows
 from calibrant._core.sketch import count_rows, empty_records, sum_scores
 from calibrant._core.sorted1d import SortedLine

@@ -7,13 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant._core import pairs, redraws, twin, twin_draws
-from calibrant._core.kernel import Kernel
+from calibrant._core.distances import Kernel
 from calibrant._core.line import beta as beta_module
 from calibrant._core.line import sums as sums_module
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
-from calibrant._core.line.held_out import MOST_FOLDS, HeldOut
-from calibrant._core.line.sums import KernelSums
+from calibrant._core.line.sums import MOST_FOLDS, HeldOut, KernelSums
 from calibrant._core.line.twin import PlainSums
 from calibrant._core.sorted1d import SortedLine
 from calibrant.metrics.gaps import row_gaps

@@ -9,8 +9,7 @@ from calibrant._core.library import Matrix, required
 from calibrant._core.line import sums as sums_module
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.gaps import Replicates, is_worth_grouping
-from calibrant._core.line.held_out import HeldOut
-from calibrant._core.line.sums import KernelSums, Way
+from calibrant._core.line.sums import HeldOut, KernelSums, Way
 from calibrant._core.line.twin import PlainSums
 from calibrant.metrics.gaps import row_gaps
 from cores import LEVELS, core
@@ -108,7 +107,7 @@ def test_any_number_of_rows_in_a_box_is_summed_with_any_number_of_lanes(level, n
 def _spoil_the_stack():
     """Leave numbers where the compiled code will keep its tables: sums of NaN, which fill tiles on the stack."""
     from calibrant._core import pairs
-    from calibrant._core.kernel import Kernel
+    from calibrant._core.distances import Kernel
 
     with np.errstate(invalid="ignore"):
         pairs.pair_sum(np.full((200, 2), np.nan), np.full((200, 2), np.nan), kernel=Kernel())

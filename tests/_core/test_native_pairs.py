@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from calibrant._core import engine, pairs, twin
-from calibrant._core.kernel import Kernel
+from calibrant._core.distances import Kernel
 from calibrant._core.library import required
 from naming import each
 from pair_definition import RADIAL, matrix, simulate

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from calibrant._core import pairs, threads
-from calibrant._core.kernel import Kernel
+from calibrant._core.distances import Kernel
 from calibrant._core.library import Matrix, Strip, required
 from calibrant._core.line import beta
 from core_calls import everything

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant._core import engine
-from calibrant._core.kernel import Kernel
+from calibrant._core.distances import Kernel
 from calibrant._core.sorted1d import SortedLine
 from cores import core
 from pair_definition import matrix

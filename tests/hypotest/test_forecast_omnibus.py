@@ -10,9 +10,8 @@ from calibrant.decisions import move_base_rate
 from calibrant.hypotest import OmnibusTest
 from calibrant.hypotest.forecasts import evidence as module
 from calibrant.hypotest.forecasts.evidence import ForecastEvidence
-from calibrant.hypotest.forecasts.scores import LEVELS, column_grid, rank_grid, usual_grid
+from calibrant.hypotest.forecasts.scores import LEVELS, column_grid, mid_ranks, places, rank_grid, usual_grid
 from calibrant.hypotest.forecasts.transforms import all_transforms
-from calibrant.hypotest.forecasts.trends import mid_ranks, places
 
 SCORES = (
     lambda z: z,

@@ -225,7 +225,7 @@ def test_naive_bayes_with_two_percent_positives_is_rejected():
 def test_the_seed_decides_and_blocks_do_not(monkeypatch):
     p = calibrated(n=80, k=4)
     whole = OmnibusTest(60)(p, rng=3)
-    monkeypatch.setattr("calibrant.hypotest.evidence.redraws.CELLS", 300)
+    monkeypatch.setattr("calibrant.hypotest.omnibus.CELLS", 300)
     monkeypatch.setattr("calibrant._core.redraws._LABELS", 800)
     monkeypatch.setattr("calibrant._core.redraws._CACHED", 700)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")

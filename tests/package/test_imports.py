@@ -67,7 +67,7 @@ SPLINE = ("fit", "a.npz", "--method", "spline", "--out", "c.json")
 
 UNUSED = {
     "calibrant.calibrators",
-    "calibrant.forecasts.normal",
+    "calibrant.forecasts.location_scale",
     "calibrant.hypotest.cox",
     "calibrant.metrics.forecast_scores",
     "calibrant.scale.sketch",

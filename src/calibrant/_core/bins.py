@@ -5,15 +5,12 @@ the rows either way.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.library import Matrix, library
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
-
-def bin_index(values: Floats, last: Floats) -> Integers:
+def bin_index(values: FloatArray, last: FloatArray) -> IntArray:
     """Return the bin of every value, (n,).
 
     Examples
@@ -29,7 +26,7 @@ def bin_index(values: Floats, last: Floats) -> Integers:
     return index
 
 
-def bin_sums(values: Floats, weights: Floats, labels: Integers, last: Floats) -> Floats:
+def bin_sums(values: FloatArray, weights: FloatArray, labels: IntArray, last: FloatArray) -> FloatArray:
     """Return the sums of weights, of weighted values and of weighted labels, 0 or 1, by bin: (3, n_bins).
 
     Examples
@@ -55,7 +52,7 @@ def bin_sums(values: Floats, weights: Floats, labels: Integers, last: Floats) ->
     return sums
 
 
-def bin_columns(values: Floats, weights: Floats, last: Floats) -> Floats:
+def bin_columns(values: FloatArray, weights: FloatArray, last: FloatArray) -> FloatArray:
     """Return the sums of weights and of weighted values, (m, 2, n_bins), of every column of values (n, m).
 
     Examples

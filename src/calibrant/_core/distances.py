@@ -1,19 +1,47 @@
-"""Distances of all pairs of rows: compiled, or by SciPy."""
+"""Distances of all pairs of rows, compiled or by SciPy, and the kernels of them that the compiled code knows."""
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray
 from calibrant._core.library import library
 from calibrant._core.packing import Layout
 from calibrant._core.threads import run_all
 
-Floats = NDArray[np.float64]
+Distance = Literal["total-variation", "euclidean"]
+Radial = Literal["exponential", "gaussian", "gamma-exponential", "matern32", "matern52", "rational-quadratic"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    r"""A function :math:`\kappa(d / \text{lengthscale})` of the distance d between two rows, 1 at distance 0.
+
+    Parameters
+    ----------
+    radial : str, default="exponential"
+        With u = d / lengthscale: "exponential" exp(-u); "gaussian" exp(-u^2 / 2); "gamma-exponential" exp(-u^shape);
+        "matern32" (1 + v) exp(-v), v = sqrt(3) u; "matern52" (1 + v + v^2 / 3) exp(-v), v = sqrt(5) u;
+        "rational-quadratic" (1 + u^2 / (2 shape))^(-shape).
+    distance : str, default="total-variation"
+        "total-variation" is half the sum of absolute differences, "euclidean" the root of the sum of their squares.
+    lengthscale : float, default=1.0
+    shape : float, default=1.0
+        The exponent of "gamma-exponential" or "rational-quadratic"; the others ignore it.
+    """
+
+    radial: Radial = "exponential"
+    distance: Distance = "total-variation"
+    lengthscale: float = 1.0
+    shape: float = 1.0
+
 
 _ROWS_PER_JOB, _CELLS_PER_JOB = 64, 2**18
 """Rows of one job, and distances times classes: with fewer of them there are more rows."""
 
 
-def distances(x: Floats, y: Floats, *, squared: bool, n_threads: int | None = None) -> Floats:
+def distances(x: FloatArray, y: FloatArray, *, squared: bool, n_threads: int | None = None) -> FloatArray:
     r"""Return :math:`\sum_k |x_{ik} - y_{jk}|`, or of the squares, for all rows of x (n, K) and y (m, K): (n, m).
 
     Examples
@@ -37,7 +65,7 @@ def distances(x: Floats, y: Floats, *, squared: bool, n_threads: int | None = No
     return found[: len(x), : len(y)]
 
 
-def by_scipy(x: Floats, y: Floats, *, squared: bool) -> Floats:
+def by_scipy(x: FloatArray, y: FloatArray, *, squared: bool) -> FloatArray:
     """Return the same without compiled code of our own."""
     from scipy.spatial.distance import cdist
 

@@ -4,18 +4,15 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray
 from calibrant._core.library import Library, Points
-
-Floats = NDArray[np.float64]
-
 
 CACHE_LINE = 64
 """Bytes."""
 
 
-def zeros(size: int) -> Floats:
+def zeros(size: int) -> FloatArray:
     """Return flat zeros that begin on a cache line: a load of eight doubles then never touches two lines."""
     room = np.zeros(size + 8)
     start = (-room.ctypes.data % CACHE_LINE) // 8
@@ -49,7 +46,7 @@ class Layout:
         """Return the number of rows or columns that n of them take up."""
         return -(-n // self.panel) * self.panel
 
-    def spaced(self, values: Floats, blocksize: int) -> Floats:
+    def spaced(self, values: FloatArray, blocksize: int) -> FloatArray:
         """Pad every block of rows with zeros to whole panels."""
         depth = values.shape[1]
         n_blocks, height = len(values) // blocksize, self.padded(blocksize)
@@ -57,7 +54,7 @@ class Layout:
         blocks[:, :blocksize] = values.reshape(-1, blocksize, depth)
         return blocks.reshape(-1, depth)
 
-    def points(self, rows: Floats, columns: Floats | None = None) -> Points:
+    def points(self, rows: FloatArray, columns: FloatArray | None = None) -> Points:
         """Return rows (n, depth) and columns (n, depth), by default the same, as the compiled code reads them."""
         flat, depth = self._by_row(rows), rows.shape[1]
         other = flat if columns is None else self._by_row(columns)
@@ -65,7 +62,7 @@ class Layout:
         panels.reshape(-1, depth, self.panel)[:] = other.reshape(-1, self.panel, depth).transpose(0, 2, 1)
         return Points.of(rows=flat, columns=panels, totals=zeros(len(panels) // depth), depth=depth)
 
-    def _by_row(self, values: Floats) -> Floats:
+    def _by_row(self, values: FloatArray) -> FloatArray:
         n, depth = values.shape
         if n % self.panel == 0 and values.flags.c_contiguous and values.ctypes.data % CACHE_LINE == 0:
             return values.reshape(-1)  # As it should be already.
@@ -73,7 +70,7 @@ class Layout:
         flat[: n * depth].reshape(n, depth)[:] = values
         return flat
 
-    def strips(self, block: Floats) -> Floats:
+    def strips(self, block: FloatArray) -> FloatArray:
         """Return a block of columns (n, width), strip after strip, as quadratic forms read it: (strips, n, strip)."""
         n, width = block.shape
         n_strips = -(-width // self.strip)

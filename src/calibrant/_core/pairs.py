@@ -11,15 +11,13 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray
 from calibrant._core import twin
-from calibrant._core.kernel import Kernel
+from calibrant._core.distances import Kernel
 from calibrant._core.library import Job, Library, Points, Problem, required
 from calibrant._core.packing import Layout, zeros
 from calibrant._core.threads import in_order
-
-Floats = NDArray[np.float64]
 
 
 class Distance(IntEnum):
@@ -71,7 +69,7 @@ class _Scaling(NamedTuple):
     shape: float
 
 
-def problem_of(core: Library, kernel: Kernel, P: Floats, A: Floats, B: Floats | None) -> Problem:
+def problem_of(core: Library, kernel: Kernel, P: FloatArray, A: FloatArray, B: FloatArray | None) -> Problem:
     """Return all that H depends on."""
     distance = _distance(kernel, P)
     return Problem.of(
@@ -83,7 +81,7 @@ def problem_of(core: Library, kernel: Kernel, P: Floats, A: Floats, B: Floats | 
     )
 
 
-def _distance(kernel: Kernel, P: Floats) -> Distance:
+def _distance(kernel: Kernel, P: FloatArray) -> Distance:
     if kernel.distance == "euclidean":
         return Distance.SQUARED
     largest = np.einsum("ij->i", np.abs(P)).max(initial=0.0)  # Three times as quick as `sum`.
@@ -96,7 +94,7 @@ def _distance(kernel: Kernel, P: Floats) -> Distance:
     return Distance.DIFFERENCE if steep or largest > 1000 * kernel.lengthscale else Distance.OVERLAP
 
 
-def _points(core: Library, kernel: Kernel, distance: Distance, P: Floats) -> Points:
+def _points(core: Library, kernel: Kernel, distance: Distance, P: FloatArray) -> Points:
     """Return the predictions or, for products of minima, their exponentials, and their totals over the classes."""
     layout = Layout.of(core)
     if distance == Distance.MINIMA:
@@ -133,7 +131,9 @@ _CELLS_OF_BLOCKS_PER_JOB = 2**18
 _SMALL_BLOCK = 5
 
 
-def pair_sum(P: Floats, A: Floats, B: Floats | None = None, *, kernel: Kernel, n_threads: int | None = None) -> float:
+def pair_sum(
+    P: FloatArray, A: FloatArray, B: FloatArray | None = None, *, kernel: Kernel, n_threads: int | None = None
+) -> float:
     r"""Return :math:`\sum_{i<j} H_{ij}`."""
     core, layout = _core()
     problem = problem_of(core, kernel, P, A, B)
@@ -147,21 +147,21 @@ def pair_sum(P: Floats, A: Floats, B: Floats | None = None, *, kernel: Kernel, n
 
 
 def row_sums(
-    P: Floats,
-    A: Floats,
-    B: Floats | None = None,
+    P: FloatArray,
+    A: FloatArray,
+    B: FloatArray | None = None,
     *,
     kernel: Kernel,
-    weights: Floats | None = None,
+    weights: FloatArray | None = None,
     n_threads: int | None = None,
-) -> Floats:
+) -> FloatArray:
     r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
     core, layout = _core()
     problem = problem_of(core, kernel, P, A, B)
     padded_weights, result = zeros(layout.padded(len(P))), zeros(layout.padded(len(P)))
     padded_weights[: len(P)] = 1.0 if weights is None else weights
 
-    def task(job: Job) -> tuple[Floats, Floats]:
+    def task(job: Job) -> tuple[FloatArray, FloatArray]:
         by_row, by_column = zeros(job.row_end - job.row), zeros(job.column_end - job.column)
         core.row_sums(problem, job, padded_weights, by_row, by_column)
         return by_row, by_column
@@ -174,14 +174,14 @@ def row_sums(
 
 
 def quadratic_forms(
-    P: Floats,
-    A: Floats,
-    block: Floats,
-    B: Floats | None = None,
+    P: FloatArray,
+    A: FloatArray,
+    block: FloatArray,
+    B: FloatArray | None = None,
     *,
     kernel: Kernel,
     n_threads: int | None = None,
-) -> Floats:
+) -> FloatArray:
     r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width).
 
     Nothing of the product is stored: memory is that of the block. Every call computes the kernel, which takes a tenth
@@ -192,7 +192,7 @@ def quadratic_forms(
     strips = layout.strips(block)
     width = strips.shape[0] * layout.strip
 
-    def task(job: Job) -> Floats:
+    def task(job: Job) -> FloatArray:
         out = zeros(width)
         core.forms(problem, job, strips.shape[1], width, strips, out)
         return out
@@ -204,8 +204,14 @@ def quadratic_forms(
 
 
 def block_sums(
-    P: Floats, A: Floats, B: Floats | None = None, *, kernel: Kernel, blocksize: int, n_threads: int | None = None
-) -> Floats:
+    P: FloatArray,
+    A: FloatArray,
+    B: FloatArray | None = None,
+    *,
+    kernel: Kernel,
+    blocksize: int,
+    n_threads: int | None = None,
+) -> FloatArray:
     r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused.
 
     A block of at least 4096 rows is shared by the threads, smaller ones are taken by one thread each.
@@ -221,7 +227,7 @@ def block_sums(
         return np.array([pair_sum(P[b], A[b], other, kernel=kernel, n_threads=n_threads) for b, other in sums])
     step = max(min(_ROWS_OF_BLOCKS_PER_JOB, _CELLS_OF_BLOCKS_PER_JOB // P.shape[1]) // height, 1)
 
-    def task(first: int) -> Floats:
+    def task(first: int) -> FloatArray:
         rows = slice(first * blocksize, min(first + step, n_blocks) * blocksize)
         points, left = (layout.spaced(X[rows], blocksize) for X in (P, A))
         other = None if B is None else layout.spaced(B[rows], blocksize)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core import twin_draws
 from calibrant._core.library import RedrawnSums, RowsRecord, RowWork, library, required
 from calibrant._core.packing import zeros
@@ -60,9 +61,6 @@ def count_sums(
     return sums
 
 
-Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
-
 DEPTH = 8
 """Features are padded to a multiple of this, so that every processor loads them in whole registers."""
 
@@ -103,12 +101,12 @@ class Redrawn(NamedTuple):
         Squared distance of the sums of features in every class from their means.
     """
 
-    logs: Floats
-    weights: Floats
-    odds: Floats
-    hits: Floats
-    seconds: Floats
-    errors: Floats
+    logs: FloatArray
+    weights: FloatArray
+    odds: FloatArray
+    hits: FloatArray
+    seconds: FloatArray
+    errors: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +124,13 @@ class Rows:
     means : ndarray of shape (K, D)
     """
 
-    probs: Floats
-    weights: Floats
-    top: Wholes
-    second: Wholes
-    bins: Wholes
-    features: Floats
-    means: Floats
+    probs: FloatArray
+    weights: FloatArray
+    top: IntArray
+    second: IntArray
+    bins: IntArray
+    features: FloatArray
+    means: FloatArray
 
     def redraw(self, keys: NDArray[np.uint64]) -> Iterator[Redrawn]:
         """Yield the sums of some redraws at a time, one redraw per key.
@@ -180,7 +178,7 @@ def _work(n_classes: int, n_keys: int) -> RowWork:
     return RowWork.of(n_guides=n_guides, uniform=np.empty(n_keys), guides=guides, **tables)
 
 
-def feature_errors(labels: NDArray[np.integer], features: Floats, means: Floats) -> Floats:
+def feature_errors(labels: NDArray[np.integer], features: FloatArray, means: FloatArray) -> FloatArray:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
     if library() is None:
         return twin_draws.feature_errors(labels, features, means)
@@ -195,7 +193,9 @@ def feature_errors(labels: NDArray[np.integer], features: Floats, means: Floats)
     return np.concatenate(found)
 
 
-def _add_features(labels: NDArray[np.int32], features: Floats, means: Floats, sums: Floats, first: int = 0) -> None:
+def _add_features(
+    labels: NDArray[np.int32], features: FloatArray, means: FloatArray, sums: FloatArray, first: int = 0
+) -> None:
     """Add features to the sums of some redraws from `first` on, a few of them at a time, which stay in the cache."""
     n_keys, together = sums.size // means.size, max(1, _CACHED // means.size)
     for start in range(0, n_keys, together):
@@ -205,7 +205,7 @@ def _add_features(labels: NDArray[np.int32], features: Floats, means: Floats, su
         )
 
 
-def _errors(sums: Floats, means: Floats) -> Floats:
+def _errors(sums: FloatArray, means: FloatArray) -> FloatArray:
     errors = np.empty(sums.size // means.size)
     required().squared_gaps(sums, len(errors), means, means.size, errors)
     return errors

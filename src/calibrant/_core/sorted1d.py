@@ -28,10 +28,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray
 from calibrant._core.library import library
 from calibrant._core.threads import run_all
-
-Floats = NDArray[np.float64]
 
 _ROWS_PER_SUM = 4096
 _COLUMNS_PER_JOB = 64
@@ -53,16 +52,16 @@ class SortedLine:
     """
 
     order: NDArray[np.int64]
-    x: Floats
+    x: FloatArray
     lengthscale: float
 
     @classmethod
-    def of(cls, p: Floats, lengthscale: float) -> Self:
+    def of(cls, p: FloatArray, lengthscale: float) -> Self:
         """Sort the numbers p (n,), for the kernel exp(-|p_i - p_j| / lengthscale)."""
         order = np.argsort(p).astype(np.int64, copy=False)
         return cls(order, p[order], lengthscale)
 
-    def pair_sum(self, r: Floats) -> float:
+    def pair_sum(self, r: FloatArray) -> float:
         """Return the sum of H over pairs i < j; weights belong into the residuals r (n,)."""
         core = library()
         if core is None:
@@ -72,7 +71,7 @@ class SortedLine:
         core.sorted_sum(self.order, self.decay, np.ascontiguousarray(r), len(r), sums)
         return math.fsum(sums)
 
-    def row_sums(self, r: Floats, weights: Floats | None = None) -> Floats:
+    def row_sums(self, r: FloatArray, weights: FloatArray | None = None) -> FloatArray:
         """Return the sum over j != i of H_ij w_j for every row i."""
         core, charges = library(), r if weights is None else r * weights
         if core is None:
@@ -81,7 +80,9 @@ class SortedLine:
         core.sorted_rows(self.order, self.decay, r, charges, len(r), sums)
         return sums
 
-    def matmul(self, r: Floats, block: Floats, *, n_threads: int | None = None) -> tuple[Floats, Floats]:
+    def matmul(
+        self, r: FloatArray, block: FloatArray, *, n_threads: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the product of H, its diagonal set to zero, with a block of columns (n, width); and the diagonal."""
         core, (n, columns) = library(), block.shape
         r, block = np.ascontiguousarray(r), np.ascontiguousarray(block, dtype=np.float64)
@@ -99,16 +100,16 @@ class SortedLine:
         return product, r * r
 
     @cached_property
-    def decay(self) -> Floats:
+    def decay(self) -> FloatArray:
         """The kernel between each number, in order, and the one before it; 0 for the first."""
         return _decay(self.x, self.lengthscale)
 
     @cached_property
-    def _halves(self) -> list[Floats]:
+    def _halves(self) -> list[FloatArray]:
         return _halves(self.x, self.lengthscale)
 
     @cached_property
-    def _mirrored_halves(self) -> list[Floats]:
+    def _mirrored_halves(self) -> list[FloatArray]:
         return _halves(-self.x[::-1], self.lengthscale)
 
     @cached_property
@@ -118,7 +119,7 @@ class SortedLine:
         ranks[self.order] = np.arange(len(ranks))
         return ranks
 
-    def _other_rows(self, charges: Floats) -> Floats:
+    def _other_rows(self, charges: FloatArray) -> FloatArray:
         """Return the sums of charges (..., n) times the kernel over all other rows, (..., n)."""
         charges = charges.take(self.order, axis=-1)
         sums = _before(self._halves, charges)
@@ -126,7 +127,7 @@ class SortedLine:
         return sums.take(self._ranks, axis=-1)
 
 
-def _decay(x: Floats, lengthscale: float) -> Floats:
+def _decay(x: FloatArray, lengthscale: float) -> FloatArray:
     decay = np.zeros(len(x))
     np.subtract(x[:-1], x[1:], out=decay[1:])
     decay /= lengthscale
@@ -135,7 +136,7 @@ def _decay(x: Floats, lengthscale: float) -> Floats:
     return decay
 
 
-def _halves(x: Floats, lengthscale: float) -> list[Floats]:
+def _halves(x: FloatArray, lengthscale: float) -> list[FloatArray]:
     """Return the decay of numbers in order, of every second one of them, of every second one of these, and so on."""
     found = [_decay(x, lengthscale)]
     while len(x := x[1::2]):
@@ -143,14 +144,14 @@ def _halves(x: Floats, lengthscale: float) -> list[Floats]:
     return found
 
 
-def _before(halves: Sequence[Floats], charges: Floats) -> Floats:
+def _before(halves: Sequence[FloatArray], charges: FloatArray) -> FloatArray:
     """Return the sums of charges (..., n) times the kernel over all rows before each row, (..., n)."""
     sums = np.zeros(charges.shape)
     np.multiply(halves[0][1:], _up_to(halves, charges)[..., :-1], out=sums[..., 1:])
     return sums
 
 
-def _up_to(halves: Sequence[Floats], charges: Floats) -> Floats:
+def _up_to(halves: Sequence[FloatArray], charges: FloatArray) -> FloatArray:
     """Return the same with each row itself."""
     if charges.shape[-1] <= 1:
         return charges

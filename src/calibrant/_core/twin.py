@@ -9,56 +9,62 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray
 from calibrant._core.blas import one_blas_thread
-from calibrant._core.distances import by_scipy, distances
-from calibrant._core.kernel import Kernel
+from calibrant._core.distances import Kernel, by_scipy, distances
 from calibrant._core.threads import in_order
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 _TILE = 192
 _TILES_PER_JOB = 4
 
 
-def pair_sum(P: Floats, A: Floats, B: Floats | None = None, *, kernel: Kernel, n_threads: int | None = None) -> float:
+def pair_sum(
+    P: FloatArray, A: FloatArray, B: FloatArray | None = None, *, kernel: Kernel, n_threads: int | None = None
+) -> float:
     r"""Return :math:`\sum_{i<j} H_{ij}`."""
     right = A if B is None else B
 
-    def reduce(rows: slice, columns: slice, K: Floats) -> float:
+    def reduce(rows: slice, columns: slice, K: FloatArray) -> float:
         return float(np.vdot(A[rows], K @ right[columns]))
 
     return math.fsum(found for _, _, found in _reduced(kernel, P, reduce, n_threads))
 
 
 def row_sums(
-    P: Floats,
-    A: Floats,
-    B: Floats | None = None,
+    P: FloatArray,
+    A: FloatArray,
+    B: FloatArray | None = None,
     *,
     kernel: Kernel,
-    weights: Floats | None = None,
+    weights: FloatArray | None = None,
     n_threads: int | None = None,
-) -> Floats:
+) -> FloatArray:
     r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
     right = A if B is None else B
     charges = right if weights is None else right * weights[:, None]
 
-    def reduce(rows: slice, columns: slice, K: Floats) -> tuple[Floats, Floats]:
+    def reduce(rows: slice, columns: slice, K: FloatArray) -> tuple[FloatArray, FloatArray]:
         return K @ charges[columns], K.T @ charges[rows]
 
     return np.einsum("ic,ic->i", A, _product(charges.shape, _reduced(kernel, P, reduce, n_threads)))
 
 
 def matmul(
-    P: Floats, A: Floats, block: Floats, B: Floats | None = None, *, kernel: Kernel, n_threads: int | None = None
-) -> Floats:
+    P: FloatArray,
+    A: FloatArray,
+    block: FloatArray,
+    B: FloatArray | None = None,
+    *,
+    kernel: Kernel,
+    n_threads: int | None = None,
+) -> FloatArray:
     """Return the product of H, its diagonal set to zero, with a block of columns (n, width)."""
     right = A if B is None else B
 
-    def reduce(rows: slice, columns: slice, K: Floats) -> tuple[Floats, Floats]:
+    def reduce(rows: slice, columns: slice, K: FloatArray) -> tuple[FloatArray, FloatArray]:
         K *= A[rows] @ right[columns].T
         return K @ block[columns], K.T @ block[rows]
 
@@ -66,12 +72,18 @@ def matmul(
 
 
 def quadratic_forms(
-    P: Floats, A: Floats, block: Floats, B: Floats | None = None, *, kernel: Kernel, n_threads: int | None = None
-) -> Floats:
+    P: FloatArray,
+    A: FloatArray,
+    block: FloatArray,
+    B: FloatArray | None = None,
+    *,
+    kernel: Kernel,
+    n_threads: int | None = None,
+) -> FloatArray:
     r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width)."""
     right, forms = A if B is None else B, np.zeros(block.shape[1])
 
-    def reduce(rows: slice, columns: slice, K: Floats) -> Floats:
+    def reduce(rows: slice, columns: slice, K: FloatArray) -> FloatArray:
         K *= A[rows] @ right[columns].T
         return np.einsum("ib,ib->b", block[rows], K @ block[columns])
 
@@ -81,14 +93,14 @@ def quadratic_forms(
 
 
 def block_sums(
-    P: Floats,
-    A: Floats,
-    B: Floats | None = None,
+    P: FloatArray,
+    A: FloatArray,
+    B: FloatArray | None = None,
     *,
     kernel: Kernel,
     blocksize: int,
     n_threads: int | None = None,
-) -> Floats:
+) -> FloatArray:
     r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused."""
     n_blocks = len(P) // blocksize
     points, left, right = (
@@ -105,13 +117,13 @@ def block_sums(
     return result
 
 
-def rectangle(P: Floats, A: Floats, Q: Floats, B: Floats, *, kernel: Kernel) -> Floats:
+def rectangle(P: FloatArray, A: FloatArray, Q: FloatArray, B: FloatArray, *, kernel: Kernel) -> FloatArray:
     r"""Return :math:`\kappa(d(P_i, Q_j) / \ell) \langle A_i, B_j \rangle` for all rows i and j, as an array."""
     return _radial(kernel, distances(P, Q, squared=_is_squared(kernel))) * (A @ B.T)
 
 
 def _reduced(
-    kernel: Kernel, P: Floats, reduce: Callable[[slice, slice, Floats], Result], n_threads: int | None
+    kernel: Kernel, P: FloatArray, reduce: Callable[[slice, slice, FloatArray], Result], n_threads: int | None
 ) -> Iterator[tuple[slice, slice, Result]]:
     """Yield the rows and columns of the tiles above the diagonal, with what becomes of the kernel between them.
 
@@ -136,7 +148,7 @@ def _reduced(
             yield from found
 
 
-def _product(shape: tuple[int, ...], tiles: Iterator[tuple[slice, slice, tuple[Floats, Floats]]]) -> Floats:
+def _product(shape: tuple[int, ...], tiles: Iterator[tuple[slice, slice, tuple[FloatArray, FloatArray]]]) -> FloatArray:
     """Add up what every tile, and its mirror image below the diagonal, contribute to a product."""
     result = np.zeros(shape)
     for rows, columns, (above, below) in tiles:
@@ -149,7 +161,7 @@ def _slices(start: int, end: int, step: int) -> Iterator[slice]:
     return (slice(first, min(first + step, end)) for first in range(start, end, step))
 
 
-def _summed(P: Floats, Q: Floats, *, squared: bool) -> Floats:
+def _summed(P: FloatArray, Q: FloatArray, *, squared: bool) -> FloatArray:
     """Return the distance of every row of P from the same row of Q, class by class: rows are many, classes few."""
     total, difference = np.zeros(len(P)), np.empty(len(P))
     for p, q in zip(P.T, Q.T, strict=True):
@@ -162,7 +174,7 @@ def _is_squared(kernel: Kernel) -> bool:
     return kernel.distance == "euclidean"
 
 
-def _radial(kernel: Kernel, u: Floats) -> Floats:
+def _radial(kernel: Kernel, u: FloatArray) -> FloatArray:
     """Return the kernel, in place of sums of absolute differences or, for the Euclidean distance, of their squares."""
     if _is_squared(kernel):
         np.sqrt(u, out=u)

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray
+
 _CACHED = 2**14
 """Number of random numbers that stay in the cache until they are counted."""
 
@@ -38,13 +40,11 @@ def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
     return counts
 
 
-Floats = NDArray[np.float64]
-
 IMPOSSIBLE = 1e-30
 """Counts that are less probable than this, at either end, are left out."""
 
 
-def count_sums(probs: Floats, ends: NDArray[np.int64], values: Floats, keys: NDArray[np.uint64]) -> Floats:
+def count_sums(probs: FloatArray, ends: NDArray[np.int64], values: FloatArray, keys: NDArray[np.uint64]) -> FloatArray:
     """Return sums over groups of what the number of events of each adds, (B,); see `redraws.count_sums`."""
     sums, start = np.zeros(len(keys)), 0
     for g, (end, uniform) in enumerate(zip(ends.tolist(), draw_uniform(keys, len(ends)), strict=True)):
@@ -56,7 +56,7 @@ def count_sums(probs: Floats, ends: NDArray[np.int64], values: Floats, keys: NDA
     return sums
 
 
-def event_law(probs: Floats) -> tuple[int, Floats]:
+def event_law(probs: FloatArray) -> tuple[int, FloatArray]:
     """Return the least possible number of events, and the probabilities of this and larger numbers.
 
     Examples
@@ -77,14 +77,14 @@ FEW_CLASSES = 16
 """Up to this many classes, a number is compared with each of them."""
 
 
-def draw_uniform(keys: NDArray[np.uint64], n: int) -> Floats:
+def draw_uniform(keys: NDArray[np.uint64], n: int) -> FloatArray:
     """Return a uniform number in [0, 1) for each of n rows and each key, (n, B)."""
     steps = np.arange(1, n + 1, dtype=np.uint64) * GOLDEN
     bits = mix(keys + steps[:, None]) >> np.uint64(11)
     return bits.astype(np.float64) * 2.0**-53
 
 
-def draw_labels(probs: Floats, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+def draw_labels(probs: FloatArray, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
     """Return a class of each row, (n, B): the first whose cumulative probability exceeds the uniform number.
 
     The last class that is possible takes what rounding leaves above the cumulative sum.
@@ -101,7 +101,7 @@ def draw_labels(probs: Floats, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
     return np.minimum(labels, last[:, None], dtype=np.int32)
 
 
-def feature_errors(labels: NDArray[np.integer], features: Floats, means: Floats) -> Floats:
+def feature_errors(labels: NDArray[np.integer], features: FloatArray, means: FloatArray) -> FloatArray:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
     from scipy.sparse import csc_array
 

@@ -1,16 +1,94 @@
-"""A fitted calibrator in one call: the recommended one, or one by name."""
+"""A fitted calibrator in one call, and predictions as it makes them for rows that it has not seen."""
 
 from typing import Any
 
-from calibrant._border.types import Rng
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._border.types import Progress, Rng
 from calibrant.advice.advise import recommend
-from calibrant.calibrators import parse
+from calibrant.advice.cross_fit import check_folds, cross_fit, draw_folds
+from calibrant.advice.group_fix import GROUPS, cross_fit_groups
+from calibrant.calibrators import calibrator_name, parse
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.predictions import check_predictions
+from calibrant.groups.columns import as_table
+from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
+from calibrant.results import Fix
 
 AUTO = "auto"
 """The name that stands for what `recommend` advises."""
+
+
+def calibrate_held_out(
+    predictions: Any,
+    method: str = AUTO,
+    *,
+    features: object = None,
+    n_folds: int = 5,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> tuple[Any, Fix]:
+    """Calibrate every row by a calibrator that was fitted to other rows.
+
+    Parameters
+    ----------
+    predictions : Predictions or Forecasts
+        Of rows that the model was not trained on.
+    method : str, default="auto"
+        A name in `CALIBRATORS` (of forecasts, in `FORECAST_CALIBRATORS`), a composition such as "ts>irm", or "auto"
+        for what `recommend` advises. With features also "groups", for `calibrant.groups.GroupBoosting`.
+    features : data frame, mapping of names to arrays, or array of shape (n, d), optional
+        Of the same rows: the advice may then be the fix of groups.
+    n_folds : int, default=5
+    progress : callable, optional
+        Called with (steps done, steps in all).
+    rng : Generator, int or None
+
+    Returns
+    -------
+    Predictions or Forecasts
+        The same rows; an honest "after" to compare with what was there before.
+    Fix
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.uniform(size=500)
+    >>> over_confident = Predictions.from_logits(3 * np.log(truth / (1 - truth)), rng.random(500) < truth)
+    >>> after, how = calibrate_held_out(over_confident, "platt", rng=0)
+    >>> how.method, after.n_samples
+    ('platt', 500)
+    """
+    if isinstance(predictions, Forecasts):
+        if features is not None:
+            raise TypeError("features are for classes, but these are Forecasts.")
+        from calibrant.advice.forecasts import hold_out_forecasts
+
+        return hold_out_forecasts(predictions, method, n_folds=n_folds, progress=progress, rng=rng)
+    check_folds(n_folds, predictions)
+    # Once for advice and folds, and a number as it is: then both are those of recommend with the same number.
+    seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
+    advice = None
+    if method == AUTO:
+        advice = recommend(predictions, features=features, n_folds=n_folds, progress=progress, rng=seed)
+    name = advice.name if advice is not None else method if method == GROUPS else calibrator_name(method)
+    folds = draw_folds(predictions, n_folds, np.random.default_rng(seed))
+    if name == GROUPS:
+        after, converged, _ = cross_fit_groups(_table(features, predictions), predictions, folds)
+    else:
+        after, converged, _ = cross_fit(parse(name), predictions, folds, lambda: None)
+    changed = np.average(after.predicted != predictions.predicted, weights=predictions.weights)
+    return after, Fix(method=name, changed=float(changed), n_folds=n_folds, converged=converged, recommendation=advice)
+
+
+def _table(features: object, predictions: Predictions) -> dict[str, NDArray[np.generic]]:
+    """Return the columns of features, without which groups cannot be fixed."""
+    if features is None:
+        raise InputError('method="groups" needs the columns that groups are made of. Pass features=.')
+    return as_table(features, predictions.n_samples)
 
 
 def fix(

@@ -10,8 +10,7 @@ from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import TOLERANCE, Choice, choose
-from calibrant.advice.forecast_rule import forecast_shortlist
-from calibrant.advice.rule import NOTHING
+from calibrant.advice.rule import NOTHING, forecast_shortlist
 from calibrant.advice.words import decided_by, differences_in_words, disagreement, headline
 from calibrant.assessment.forecasts.words import about_a_trend, judge
 from calibrant.calibrators.estimator import clone

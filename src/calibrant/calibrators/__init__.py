@@ -19,7 +19,7 @@ from calibrant.calibrators.hull import ROCConvexHull
 from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.joint import JointScaling
 from calibrant.calibrators.lift import Pooled, irm, irova
-from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling
+from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling, VectorScaling
 from calibrant.calibrators.names import CALIBRATORS, calibrator_name
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
@@ -29,7 +29,6 @@ from calibrant.calibrators.spline import SplineCalibration
 from calibrant.calibrators.stack import StackedCalibration
 from calibrant.calibrators.structured import StructuredScaling
 from calibrant.calibrators.temperature import TemperatureScaling
-from calibrant.calibrators.vector import VectorScaling
 from calibrant.calibrators.venn_abers import VennAbers
 
 if TYPE_CHECKING:

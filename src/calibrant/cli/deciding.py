@@ -148,7 +148,7 @@ class Deciding:
             return predictions, DecisionReport()
         from calibrant.cli.base_rates import as_numbers, estimated_from, usable_shares
         from calibrant.counts import class_shares
-        from calibrant.decisions.moved import move_base_rate
+        from calibrant.decisions.base_rate import move_base_rate
 
         files = self.population
         found = estimated_from(files, predictions, self.confidence, options) if files else None

@@ -61,7 +61,7 @@ STEPS = 2
 
 
 def _usual(law: "Distribution") -> str:
-    from calibrant.advice.forecast_rule import forecast_shortlist
+    from calibrant.advice.rule import forecast_shortlist
 
     return USUAL.get(type(law).__name__) or forecast_shortlist(law, law.n)[0]
 

@@ -1,4 +1,4 @@
-"""The base rate of rows without labels."""
+"""The base rate of rows without labels, and labelled predictions as they would be at another base rate."""
 
 import numpy as np
 
@@ -7,9 +7,11 @@ from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant._core.roots import root
-from calibrant.calibrators.prior_shift import as_rates
+from calibrant.calibrators.prior_shift import as_rates, log_ratios
+from calibrant.counts import class_shares
 from calibrant.exceptions import InputError
-from calibrant.predictions import Predictions
+from calibrant.hypotest.finding.weights import mark
+from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import BaseRate
 
 ASSUMPTION = (
@@ -154,3 +156,44 @@ class _Likelihood:
         low = 0.0 if best <= EDGE or above(EDGE) >= 0 else root(above, EDGE, best, xtol=1e-13)
         high = 1.0 if best >= 1 - EDGE or above(1 - EDGE) >= 0 else root(above, best, 1 - EDGE, xtol=1e-13)
         return low, high
+
+
+def move_base_rate(predictions: Predictions, base_rate: object) -> Predictions:
+    """Return predictions, and weights of their rows, for another base rate.
+
+    The probabilities are corrected, as `PriorShift` does, and the rows of each class are weighted so that the labels
+    have the new base rate. What is then measured is what is to be expected there, if each class looks as it does here.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Calibrated, or to be judged, for the base rate of their own labels.
+    base_rate : float, or sequence of length K
+        The new share of class 1 of two classes, or of every class.
+
+    Returns
+    -------
+    Predictions
+
+    Examples
+    --------
+    >>> p = Predictions([0.8, 0.3, 0.2, 0.7], labels=[1, 0, 0, 1])
+    >>> moved = move_base_rate(p, 0.1)
+    >>> float(np.average(moved.labels, weights=moved.weights)).__round__(6), moved.positive.round(4).tolist()
+    (0.1, [0.3077, 0.0455, 0.027, 0.2059])
+    """
+    check_predictions(predictions)
+    found = class_shares(predictions)
+    if not np.all(found > 0):
+        missing = predictions.classes[int(np.flatnonzero(found <= 0)[0])]
+        raise InputError(
+            f"another base rate needs rows of every class, but class {missing!r} has none. Add rows of it."
+        )
+    new = as_rates(base_rate, predictions.n_classes, "base_rate")
+    ratios = log_ratios(found, new)
+    weights = predictions.weights * np.exp(ratios)[predictions.labels]
+    return mark(
+        Predictions.from_logits(
+            predictions.log_probs + ratios, predictions.labels, weights, classes=predictions.classes
+        )
+    )

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from calibrant._border.types import FloatArray, Rng
-from calibrant.decisions.cost import cost_difference, expected_cost
+from calibrant.decisions.cost import best_threshold, cost_difference, expected_cost
 from calibrant.decisions.curve import decision_curve, decision_difference, even_thresholds
 from calibrant.decisions.selective import coverage_at_risk, risk_coverage
-from calibrant.decisions.threshold import best_threshold
 from calibrant.exceptions import InputError
 from calibrant.metrics.costs import Costs
 from calibrant.predictions import Predictions, check_predictions

@@ -9,9 +9,8 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray, RowIndex
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.distribution import Distribution
-from calibrant.forecasts.laplace import Laplace
+from calibrant.forecasts.location_scale import Laplace, Normal
 from calibrant.forecasts.mixture import Composed
-from calibrant.forecasts.normal import Normal
 from calibrant.forecasts.quantile_columns import Quantiles
 from calibrant.forecasts.samples import Samples
 from calibrant.forecasts.student import Student

@@ -1,18 +1,22 @@
-"""What every calibration test is: frozen settings, called on data."""
+"""What every calibration test is: frozen settings, called on data; what tests of binary predictions share."""
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, Progress, Rng
+from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
 from calibrant.binning.ties import NEGLIGIBLE
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
+from calibrant.hypotest.events import label_variances
 from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
+from calibrant.resampling.redraws import redraw_events
 from calibrant.results import Description, TestResult
 
 ROUGH = "Rough here: the weights follow the labels, while the test takes them as fixed."
@@ -95,3 +99,109 @@ def monte_carlo_pvalue(statistic: float, null: FloatArray) -> float:
     scale = np.abs(null[np.isfinite(null)]).max(initial=0.0)
     reached = null >= statistic - 1e-12 * scale
     return float((1 + reached.sum()) / (1 + len(null)))
+
+
+SMALLEST_PVALUE = float(np.finfo(float).tiny)
+"""The smallest p-value that is reported: a p-value is never 0."""
+
+LEAST_EVENTS = 20.0
+"""With fewer effective events the law for large samples is rough, and the law is simulated instead."""
+
+DRAWN_IF_FEW = "Asymptotic; with few events its distribution is simulated by redrawing the labels."
+"""Why a test with `redrawn` is valid."""
+
+N_REDRAWS = 999
+
+SAFE_SQUARE = 1e-200
+"""Squares that underflow are no part of a sum above this."""
+
+
+class Finding(NamedTuple):
+    """What a test found in the binary view."""
+
+    statistic: float
+    pvalue: float
+    estimate: float
+    details: Mapping[str, object]
+
+
+class BinaryTest(CalibrationTest):
+    """A test of binary predictions whose null law for large samples is known in closed form.
+
+    Where that law is not to be trusted, by a rule that sees predictions and weights only, the labels are redrawn 999
+    times from the predictions, and the p-value is the exact one of `ConsistencyTest`.
+
+    More than two classes are reduced to confidence against correctness; the result's details say which ``view`` was
+    tested, "binary" or "top-label". They also hold ``smallest_pvalue``, the floor at which p-values stop, and
+    ``redraws``, which is 0 where the p-value is that of the closed form; else ``closed_form`` keeps that.
+    """
+
+    takes_forecasts: ClassVar[bool] = False
+
+    @abstractmethod
+    def examine(self, view: Predictions, weights: FloatArray) -> Finding:
+        """Test binary predictions; the weights are positive, and the largest is 1."""
+
+    def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:  # noqa: ARG002 (most need none)
+        """Return the map from whether labels are class 1, (n, B), to statistics, (B,); None if the closed form will do.
+
+        A statistic is NaN where `examine` would refuse the labels. Such redraws are left out: given that the observed
+        labels are not refused, they and the redraws that are left are exchangeable, so that the p-value is exact.
+        """
+        return None
+
+    def null(self, view: Predictions, weights: FloatArray, rng: Rng, progress: Progress | None) -> FloatArray | None:
+        """Return the statistics of labels drawn from the predictions; None if the closed form will do."""
+        evaluate = self.redrawn(view, weights)
+        if evaluate is None:
+            return None
+        blocks = redraw_events(view, N_REDRAWS, np.random.default_rng(rng), progress=progress)
+        return np.concatenate([evaluate(events) for events in blocks])
+
+    @np.errstate(under="ignore")  # Tails underflow to 0, regardless of what the caller has set with numpy.seterr.
+    def run(self, predictions: Predictions, rng: Rng, progress: Progress | None) -> TestResult:
+        """Run the test on the binary view."""
+        if not isinstance(predictions, Predictions):
+            raise TypeError(f"{type(self).__name__} tests Predictions, but got {type(predictions).__name__}.")
+        reduced = predictions.n_classes > 2
+        view = predictions.top_label() if reduced else predictions
+        even = predictions.has_equal_weights
+        weights = np.ones(view.n_samples) if even else view.weights / view.weights.max()
+        found = self.examine(view, weights)
+        pvalue = min(1.0, max(found.pvalue, SMALLEST_PVALUE))
+        shared = {"view": "top-label" if reduced else "binary", "smallest_pvalue": SMALLEST_PVALUE, "redraws": 0}
+        null = self.null(view, weights, rng, progress) if found.statistic < np.inf else None
+        if null is not None:
+            null = null[~np.isnan(null)]
+            shared |= {"smallest_pvalue": 1 / (1 + len(null)), "redraws": len(null), "closed_form": pvalue}
+            pvalue = monte_carlo_pvalue(found.statistic, null)
+        return TestResult(
+            name=repr(self),
+            statistic=found.statistic,
+            pvalue=pvalue,
+            estimate=found.estimate,
+            details={**found.details, **shared},
+        )
+
+
+def refuse_certainty(view: Predictions) -> None:
+    """Refuse predictions that leave nothing to chance."""
+    if not label_variances(view).any():
+        wrong = int((view.predicted != view.labels).sum())
+        raise InputError(
+            f"some predictions must lie strictly between 0 and 1, but all {view.n_samples} are exactly 0 or 1, so that "
+            f"chance plays no part: one wrong row refutes them, and {wrong} {'is' if wrong == 1 else 'are'} wrong. "
+            "Test predicted probabilities, not decisions."
+        )
+
+
+def root_sum_of_squares(values: FloatArray) -> float:
+    """Return the Euclidean norm, also where the squares alone would underflow."""
+    square = float(values @ values)
+    if SAFE_SQUARE < square < math.inf:
+        return math.sqrt(square)
+    largest = float(np.abs(values).max())
+    if largest == 0:
+        return 0.0
+    scaled = values / largest
+    return largest * math.sqrt(scaled @ scaled)

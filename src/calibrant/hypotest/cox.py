@@ -10,7 +10,7 @@ from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.laws import expit
 from calibrant._core.logistic import PENALTY
 from calibrant.exceptions import InputError
-from calibrant.hypotest.binary import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
+from calibrant.hypotest.contract import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.hypotest.events import effective_events
 from calibrant.metrics.logistic import InTheLarge
 from calibrant.metrics.logistic_lines import EPSILON, count_clipped, fitted_line, fitted_lines, kept_log_odds, line_of

@@ -14,7 +14,7 @@ from calibrant.binning import Bins, EqualMass
 from calibrant.binning.ties import line_of
 from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError
-from calibrant.hypotest.binary import DRAWN_IF_FEW, N_REDRAWS, SMALLEST_PVALUE, BinaryTest, Finding, refuse_certainty
+from calibrant.hypotest.contract import DRAWN_IF_FEW, N_REDRAWS, SMALLEST_PVALUE, BinaryTest, Finding, refuse_certainty
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

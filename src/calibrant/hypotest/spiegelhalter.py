@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.laws import normal_tail
 from calibrant.exceptions import InputError
-from calibrant.hypotest.binary import (
+from calibrant.hypotest.contract import (
     DRAWN_IF_FEW,
     LEAST_EVENTS,
     BinaryTest,

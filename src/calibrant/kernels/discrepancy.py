@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant._core.kernel import Kernel as CompiledKernel
+from calibrant._core.distances import Kernel as CompiledKernel
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
 from calibrant.forecasts.convolution import Profile

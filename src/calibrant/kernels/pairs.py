@@ -20,7 +20,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core import engine, twin
-from calibrant._core.kernel import Kernel as CompiledKernel
+from calibrant._core.distances import Kernel as CompiledKernel
 from calibrant._core.sorted1d import SortedLine
 
 

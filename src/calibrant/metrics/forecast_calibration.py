@@ -20,8 +20,14 @@ from calibrant.curves.forecasts import (
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.forecast_chance import draw_masses, has_uniform_transforms, redrawn_values
-from calibrant.metrics.forecast_metric import ForecastMetric, check_levels, level_array
+from calibrant.metrics.forecast_metric import (
+    ForecastMetric,
+    check_levels,
+    draw_masses,
+    has_uniform_transforms,
+    level_array,
+    redrawn_values,
+)
 from calibrant.metrics.metric import QUANTILES, check_norm, root
 from calibrant.results import Description
 

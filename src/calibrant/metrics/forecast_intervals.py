@@ -12,8 +12,13 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.samples import member_ranks
-from calibrant.metrics.forecast_chance import draw_masses, has_uniform_transforms
-from calibrant.metrics.forecast_metric import ForecastScore, IntervalMetric, central_levels
+from calibrant.metrics.forecast_metric import (
+    ForecastScore,
+    IntervalMetric,
+    central_levels,
+    draw_masses,
+    has_uniform_transforms,
+)
 from calibrant.metrics.metric import QUANTILES, SHARPNESS
 from calibrant.results import Description
 

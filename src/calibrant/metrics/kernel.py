@@ -19,7 +19,7 @@ from calibrant.kernels.random_features import feature_pairs
 from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.metrics.kernel_metric import Affordable, KernelMetric, monte_carlo_error
 from calibrant.metrics.metric import KERNEL, Metric, Weights, relative
-from calibrant.metrics.relabelled import per_pair, relabelled
+from calibrant.metrics.redrawn import per_pair, relabelled
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

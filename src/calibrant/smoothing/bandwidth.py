@@ -10,8 +10,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.line.boxes import Line
-from calibrant._core.line.held_out import HeldOut
-from calibrant._core.line.sums import KernelSums
+from calibrant._core.line.sums import HeldOut, KernelSums
 from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
 from calibrant.predictions import Predictions
 from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Boundary, KernelName, Sums, kernel_sums, own_column

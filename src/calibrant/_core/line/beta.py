@@ -16,16 +16,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.library import Kernels, Strip, required
 from calibrant._core.line.boxes import Boxes, Line, as_record, starts_of_groups
 from calibrant._core.line.strips import Fill, for_columns, for_ranges
 from calibrant._core.line.tables import chebyshev_points, to_coefficients
-
-Floats = NDArray[np.float64]
-
-Bools = NDArray[np.bool_]
 
 # Chebyshev points per box.
 TERMS = 14
@@ -42,21 +38,21 @@ _FIRST_EQUAL = 5
 class Points(NamedTuple):
     """Numbers in [0, 1] by their distance to the nearer end, which is 1 if `upper`."""
 
-    near: Floats
-    upper: Bools
+    near: FloatArray
+    upper: BoolArray
 
-    def with_complement(self) -> tuple[Floats, Floats]:
+    def with_complement(self) -> tuple[FloatArray, FloatArray]:
         """Return the numbers, and 1 minus the numbers."""
         far = 1 - self.near
         return np.where(self.upper, far, self.near), np.where(self.upper, self.near, far)
 
-    def logs(self) -> tuple[Floats, Floats]:
+    def logs(self) -> tuple[FloatArray, FloatArray]:
         """Return the logarithms of both."""
         log_near = np.log(self.near, out=np.full(self.near.shape, _LOG_0), where=self.near > 0)
         log_far = np.log1p(-self.near)
         return np.where(self.upper, log_far, log_near), np.where(self.upper, log_near, log_far)
 
-    def angles(self) -> Floats:
+    def angles(self) -> FloatArray:
         """Return arcsin sqrt of the numbers."""
         angle = np.arcsin(np.sqrt(self.near))
         return np.where(self.upper, np.pi / 2 - angle, angle)
@@ -71,14 +67,14 @@ class Grid(NamedTuple):
     points: Points
 
 
-def points_of(x: Floats) -> Points:
+def points_of(x: FloatArray) -> Points:
     """Return numbers x in [0, 1] by their distance to the nearer end."""
     upper = x > 0.5
     near = np.where(upper, 1 - x, x)
     return Points(np.where(near < TINY, 0.0, near), upper)
 
 
-def cuts(bandwidth: float, lowest: float) -> Floats:
+def cuts(bandwidth: float, lowest: float) -> FloatArray:
     """Return where boxes begin and end between 0 and 1/2; the last before the end starts no higher than `lowest`."""
     step = np.sqrt(bandwidth) / 4
     equal = np.sin(np.arange(_FIRST_EQUAL, np.pi / 4 / step) * step) ** 2
@@ -89,7 +85,7 @@ def cuts(bandwidth: float, lowest: float) -> Floats:
     return np.concatenate([[0, TINY], inner[(inner > TINY) & (inner < 0.5)], [0.5]])
 
 
-def fill_grid(rows: Points, ends: Floats) -> Grid:
+def fill_grid(rows: Points, ends: FloatArray) -> Grid:
     """Find the occupied boxes of rows in increasing order of the number."""
     last = len(ends) - 2
     box = np.minimum(np.searchsorted(ends, rows.near, side="right") - 1, last)
@@ -108,8 +104,6 @@ def fill_grid(rows: Points, ends: Floats) -> Grid:
     )
 
 
-Integers = NDArray[np.int64]
-
 _REACH = 6.4
 # At most this many pairs are summed one by one, in a twentieth of a second.
 _FEW_PAIRS = 25_000_000
@@ -118,7 +112,7 @@ _NEAREST_SOURCE = 3e-4
 _TARGETS_PER_JOB = 512
 
 
-def _logarithms(points: Points, bandwidth: float) -> tuple[Floats, Floats, Floats]:
+def _logarithms(points: Points, bandwidth: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what the logarithms of the kernels of sources are made of: log K = a log z + c log (1 - z) + constant."""
     from scipy.special import betaln
 
@@ -132,7 +126,7 @@ def _kernels(points: Points, bandwidth: float) -> Kernels:
     return Kernels.of(a=a, c=c, constant=constant)
 
 
-def _own_kernel(points: Points, bandwidth: float) -> Floats:
+def _own_kernel(points: Points, bandwidth: float) -> FloatArray:
     a, c, constant = _logarithms(points, bandwidth)
     log_z, log_rest = points.logs()
     return np.exp(a * log_z + c * log_rest + constant)
@@ -158,7 +152,7 @@ class BetaSums:
     line: Line
     bandwidth: float
 
-    def leave_one_out(self, charges: Floats, *, n_threads: int | None = None) -> Floats:
+    def leave_one_out(self, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
         """Return, for every row, the sums over all other rows."""
         return for_columns(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
 
@@ -166,13 +160,13 @@ class BetaSums:
         """Return what makes the leave-one-out sums of some columns."""
         return self._fill(self._rows, leave_out=True)
 
-    def at(self, points: Floats, charges: Floats, *, n_threads: int | None = None) -> Floats:
+    def at(self, points: FloatArray, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
         """Return the sums over all rows, at points (g,) in [0, 1]."""
         targets = Line.of(points)
         fill = self._fill(points_of(targets.x), leave_out=False)
         return for_columns(fill, charges, self.line.order, targets.order, n_threads)
 
-    def peak(self, points: Floats) -> Floats:
+    def peak(self, points: FloatArray) -> FloatArray:
         """Return each point's own kernel, at z = a."""
         return _own_kernel(points_of(points), self.bandwidth)
 
@@ -186,16 +180,16 @@ class BetaSums:
             return self._one_by_one(targets, within, leave_out=leave_out)
         return self._by_boxes(targets, leave_out=leave_out)
 
-    def _within(self, left: Points, right: Points, sources_left: Points, sources_right: Points) -> Integers:
+    def _within(self, left: Points, right: Points, sources_left: Points, sources_right: Points) -> IntArray:
         """Return which sources each target reaches: from, and up to. Both are intervals in increasing order."""
         reach = _REACH * np.sqrt(self.bandwidth)
         first = np.searchsorted(sources_right.angles(), left.angles() - reach)
         return np.column_stack([first, np.searchsorted(sources_left.angles(), right.angles() + reach, side="right")])
 
-    def _one_by_one(self, targets: Points, within: Integers, *, leave_out: bool) -> Fill:
+    def _one_by_one(self, targets: Points, within: IntArray, *, leave_out: bool) -> Fill:
         kernels, logs = _kernels(self._rows, self.bandwidth), targets.logs()
 
-        def fill(charges: Floats, sums: Floats, width: int, n_threads: int | None) -> None:
+        def fill(charges: FloatArray, sums: FloatArray, width: int, n_threads: int | None) -> None:
             strip = Strip.of(width=width, charges=charges, moments=charges, out=sums)
             _add_sums(kernels, strip, logs, within, n_threads, leave_out=leave_out)
 
@@ -211,7 +205,7 @@ class BetaSums:
         transform, boxes, sink_boxes = to_coefficients(TERMS), as_record(sources.boxes), as_record(sinks.boxes)
         core = required()
 
-        def fill(charges: Floats, sums: Floats, width: int, n_threads: int | None) -> None:
+        def fill(charges: FloatArray, sums: FloatArray, width: int, n_threads: int | None) -> None:
             moments = np.empty((len(sources.boxes.ids), TERMS, core.lanes))
             core.collect(self._rows.near, boxes, charges, width, TERMS, moments)
             # Points beyond the last box are read, and count nothing.
@@ -228,8 +222,8 @@ class BetaSums:
 def _add_sums(
     kernels: Kernels,
     strip: Strip,
-    logs: tuple[Floats, Floats],
-    within: Integers,
+    logs: tuple[FloatArray, FloatArray],
+    within: IntArray,
     n_threads: int | None,
     *,
     leave_out: bool,

@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.library import BoxesRecord
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Boxes narrower than the spacing of floats near 1 would separate nothing.
 _MOST_BOXES = 2**50
@@ -29,10 +26,10 @@ class Boxes(NamedTuple):
     `ids` (k,) are their numbers from the left among `count` equal ones, in increasing order.
     """
 
-    starts: Integers
-    centres: Floats
-    scales: Floats
-    ids: Integers
+    starts: IntArray
+    centres: FloatArray
+    scales: FloatArray
+    ids: IntArray
     n_boxes: int
 
 
@@ -46,7 +43,7 @@ def count_boxes(bandwidth: float) -> int:
     return max(math.ceil(min(2 / bandwidth, _MOST_BOXES)), 1)
 
 
-def fill_boxes(x: Floats, count: int) -> Boxes:
+def fill_boxes(x: FloatArray, count: int) -> Boxes:
     """Find the boxes of sorted positions x (n,)."""
     ids = (x * count).astype(np.int64)
     np.minimum(ids, count - 1, out=ids)
@@ -55,18 +52,18 @@ def fill_boxes(x: Floats, count: int) -> Boxes:
     return Boxes(starts, (ids + 0.5) / count, np.full(len(ids), 2.0 * count), ids, count)
 
 
-def starts_of_groups(ids: Integers) -> Integers:
+def starts_of_groups(ids: IntArray) -> IntArray:
     """Return where runs of equal numbers start, and at last the length of all."""
     inner = np.flatnonzero(ids[1:] != ids[:-1]) + 1
     return np.concatenate([[0], inner, [len(ids)]]) if len(ids) else np.zeros(1, dtype=np.int64)
 
 
-def rows_in_same(boxes: Boxes, ids: Integers) -> Integers:
+def rows_in_same(boxes: Boxes, ids: IntArray) -> IntArray:
     """Return how many rows the boxes numbered `ids` have."""
     return boxes.starts[np.searchsorted(boxes.ids, ids, side="right")] - boxes.starts[np.searchsorted(boxes.ids, ids)]
 
 
-def first_from(boxes: Boxes, ids: Integers, *, reflect: bool) -> Integers:
+def first_from(boxes: Boxes, ids: IntArray, *, reflect: bool) -> IntArray:
     """Return the extended numbers of the first boxes, images among them, that are not left of the boxes `ids`."""
     below = np.searchsorted(boxes.ids, ids)
     if not reflect:
@@ -76,7 +73,7 @@ def first_from(boxes: Boxes, ids: Integers, *, reflect: bool) -> Integers:
     return below + len(boxes.ids) - images_at_0 - images_at_1
 
 
-def first_row(boxes: Boxes, extended: Integers) -> Integers:
+def first_row(boxes: Boxes, extended: IntArray) -> IntArray:
     """Return the extended number of the first row of boxes given by their extended numbers."""
     k, starts = len(boxes.ids), boxes.starts
     at_0 = -starts[np.clip(-extended, 0, k)]
@@ -97,11 +94,11 @@ class Line:
         The positions in increasing order.
     """
 
-    order: Integers
-    x: Floats
+    order: IntArray
+    x: FloatArray
 
     @classmethod
-    def of(cls, positions: Floats) -> Self:
+    def of(cls, positions: FloatArray) -> Self:
         """Sort positions (n,) in [0, 1]."""
         positions = np.asarray(positions, dtype=np.float64)
         order = np.argsort(positions).astype(np.int64, copy=False)

@@ -11,12 +11,11 @@ from typing import Protocol, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray
 from calibrant._core.library import EventsRecord, Matrix, Work, required
 from calibrant._core.line.boxes import Boxes, Line
 from calibrant._core.line.strips import Buffers, Fill, for_strips, in_groups
 from calibrant._core.line.sums import KernelSums, Way
-
-Floats = NDArray[np.float64]
 
 
 def is_worth_grouping(sums: object, columns: int) -> TypeGuard[KernelSums]:
@@ -41,7 +40,7 @@ class Replicates:
     sums: KernelSums
     happened: NDArray[np.bool_]
 
-    def gaps(self, weights: Matrix, least: Floats, norm: float, columns: int, n_threads: int | None) -> Floats:
+    def gaps(self, weights: Matrix, least: FloatArray, norm: float, columns: int, n_threads: int | None) -> FloatArray:
         """Return the four totals of every column, (columns, 4): see `RowGaps`."""
         core, sources, plan = required(), self.sums.sources, self.sums.rows.as_record()
         totals = np.empty((columns, 4))
@@ -67,7 +66,7 @@ class Replicates:
         core.pack(weights, order, len(order), first, width, core.lanes, work.kept["weights"])
 
     @cached_property
-    def _places(self) -> Floats:
+    def _places(self) -> FloatArray:
         """Where in its box each row is, between -1 and 1."""
         boxes = self.sums.boxes
         box = np.repeat(np.arange(len(boxes.ids)), np.diff(boxes.starts))
@@ -78,7 +77,7 @@ class Replicates:
         return _arranged(self.sums.boxes, self._places, self.happened[self.sums.line.order])
 
 
-def _arranged(boxes: Boxes, places: Floats, happened: NDArray[np.bool_]) -> EventsRecord:
+def _arranged(boxes: Boxes, places: FloatArray, happened: NDArray[np.bool_]) -> EventsRecord:
     """Sort the rows of every box by whether the event happened, those with it first."""
     starts = boxes.starts
     before = np.concatenate([[0], np.cumsum(happened)])
@@ -99,13 +98,13 @@ class Rows(Protocol):
     def line(self) -> Line:
         """The rows."""
 
-    def peak(self, points: Floats) -> Floats:
+    def peak(self, points: FloatArray) -> FloatArray:
         """Return the kernel at distance 0 from the points."""
 
     def fill_rows(self) -> Fill:
         """Return what makes the leave-one-out sums of some columns."""
 
-    def leave_one_out(self, charges: Floats) -> Floats:
+    def leave_one_out(self, charges: FloatArray) -> FloatArray:
         """Return the sums over all other rows."""
 
 
@@ -126,10 +125,10 @@ class RowGaps:
 
     sums: Rows
     norm: float
-    least: Floats
-    combine: Callable[[Floats, Floats, Floats, Floats], Floats]
+    least: FloatArray
+    combine: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
 
-    def of_weights(self, outcomes: Floats, weights: Floats, *, n_threads: int | None = None) -> Floats:
+    def of_weights(self, outcomes: FloatArray, weights: FloatArray, *, n_threads: int | None = None) -> FloatArray:
         """Return a value for each column of weights (n, B), given outcomes (n,)."""
         n, columns = weights.shape
         matrix = Matrix.view(np.asarray(weights, dtype=np.float64))
@@ -149,7 +148,7 @@ class RowGaps:
         for_strips(task, columns, (n, n), 2, n_threads)
         return self.combine(*totals.T)
 
-    def of_labels(self, hits: NDArray[np.bool_], weights: Floats, *, n_threads: int | None = None) -> Floats:
+    def of_labels(self, hits: NDArray[np.bool_], weights: FloatArray, *, n_threads: int | None = None) -> FloatArray:
         """Return a value for each column of events (n, B), given weights (n,)."""
         n, columns = hits.shape
         core, order, fill = required(), self.sums.line.order, self.sums.fill_rows()
@@ -167,15 +166,15 @@ class RowGaps:
         return self.combine(*totals.T)
 
     @cached_property
-    def _least(self) -> Floats:
+    def _least(self) -> FloatArray:
         return self.least[self.sums.line.order]
 
-    def _reduce(self, hits: Floats, mass: Floats, weights: Floats, totals: Floats) -> None:
+    def _reduce(self, hits: FloatArray, mass: FloatArray, weights: FloatArray, totals: FloatArray) -> None:
         """Write, by column, the sums of weight times gap and of weight, over rows with neighbours and without."""
         views = (Matrix.view(part) for part in (hits, mass, weights))
         required().gaps(self.sums.line.x, *views, self._least, float(self.norm), *hits.shape, totals)
 
 
-def _repeated(column: Floats, width: int) -> Floats:
+def _repeated(column: FloatArray, width: int) -> FloatArray:
     """Return a column repeated `width` times, without a copy."""
     return np.broadcast_to(column[:, None], (len(column), width))

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant._border.types import FloatArray
 
 # The numbers that identify the kernels in compiled code.
 GAUSSIAN, TRIWEIGHT, EPANECHNIKOV = range(3)
@@ -34,16 +33,16 @@ class Kernel:
     """
 
     code: int
-    profile: Callable[[Floats], Floats]
+    profile: Callable[[FloatArray], FloatArray]
     terms: int
     reach: float
     degree: int = 0
 
-    def at(self, u: Floats) -> Floats:
+    def at(self, u: FloatArray) -> FloatArray:
         """Return the kernel at any distance."""
         return self.profile(np.minimum(np.abs(u), 1.0) if self.is_compact else u)
 
-    def of_itself(self, x: Floats, bandwidth: float, *, reflect: bool) -> Floats:
+    def of_itself(self, x: FloatArray, bandwidth: float, *, reflect: bool) -> FloatArray:
         """Return the kernel between each row and itself and, if it reflects, its images."""
         if not reflect:
             return np.ones(len(x))
@@ -55,15 +54,15 @@ class Kernel:
         return self.degree > 0
 
 
-def _gaussian(u: Floats) -> Floats:
+def _gaussian(u: FloatArray) -> FloatArray:
     return np.exp(-0.5 * u * u)
 
 
-def _triweight(u: Floats) -> Floats:
+def _triweight(u: FloatArray) -> FloatArray:
     return (1 - u * u) ** 3
 
 
-def _epanechnikov(u: Floats) -> Floats:
+def _epanechnikov(u: FloatArray) -> FloatArray:
     return 1 - u * u
 
 

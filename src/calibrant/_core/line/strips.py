@@ -4,15 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.library import Matrix, required
 from calibrant._core.threads import run_all
 
-Floats = NDArray[np.float64]
-Order = NDArray[np.int64]
-
-Fill: TypeAlias = Callable[[Floats, Floats, int, int | None], None]
+Fill: TypeAlias = Callable[[FloatArray, FloatArray, int, int | None], None]
 """fill(charges, sums, width, n_threads) adds the sums of `width` columns of charges to sums that are zero.
 
 Both are flat, the columns side by side, in the order of the sorted rows and targets. The charges are followed by as
@@ -23,8 +20,8 @@ many zeros as a register may read beyond the last row.
 class Buffers(NamedTuple):
     """Flat arrays for the charges and the sums of some columns, which may be longer than needed."""
 
-    charges: Floats
-    sums: Floats
+    charges: FloatArray
+    sums: FloatArray
 
 
 Task: TypeAlias = Callable[[int, int, Buffers, int | None], None]
@@ -37,7 +34,9 @@ Memory = TypeVar("Memory")
 _ROWS_PER_JOB = 131072
 
 
-def for_columns(fill: Fill, charges: Floats, sources: Order, targets: Order, n_threads: int | None) -> Floats:
+def for_columns(
+    fill: Fill, charges: FloatArray, sources: IntArray, targets: IntArray, n_threads: int | None
+) -> FloatArray:
     """Return the sums (targets, m) of charges (n, m), made by `fill`, in the order in which both were given.
 
     `sources` and `targets` are the indices that sort them.

@@ -3,6 +3,8 @@ r"""Kernel sums in one dimension: :math:`\sum_j q_j K_h(x_i, c_j)` for all x_i, 
 With reflection :math:`K_h(a, b) = k(\frac{a-b}{h}) + k(\frac{a+b}{h}) + k(\frac{a-(2-b)}{h})`: the samples, one mirror
 image of all of them at 0, and one at 1. Images of the images are not added: they are at least one unit away, and at a
 bandwidth that reaches so far the regression is flat anyway.
+
+Sums over the rows of other folds, by which a bandwidth is chosen, are `HeldOut`.
 """
 
 import math
@@ -14,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.library import PlanRecord, Sources, Strip, required
+from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.library import FoldsRecord, PlanRecord, Sources, Strip, required
 from calibrant._core.line.boxes import (
     Boxes,
     Line,
@@ -28,10 +31,6 @@ from calibrant._core.line.boxes import (
 from calibrant._core.line.kernels import KERNELS, Kernel
 from calibrant._core.line.strips import Fill, for_columns, for_ranges
 from calibrant._core.line.tables import edge_polynomials, padded_translations, translations
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 
 # Fewer pairs than this between a target box and its reach are summed one by one: translating costs as much.
 _FEW_PAIRS = 2500
@@ -57,14 +56,14 @@ class Plan(NamedTuple):
     a row and itself and its images.
     """
 
-    x: Floats
+    x: FloatArray
     boxes: Boxes
     leave_out: bool
-    own: Floats
-    whole: Integers
-    whole_rows: Integers
-    rows: Integers
-    way: Integers
+    own: FloatArray
+    whole: IntArray
+    whole_rows: IntArray
+    rows: IntArray
+    way: IntArray
 
     def as_record(self) -> PlanRecord:
         """Return the plan as the compiled code reads it."""
@@ -92,7 +91,7 @@ class KernelSums:
     kernel: str = "gaussian"
     reflect: bool = True
 
-    def leave_one_out(self, charges: Floats, *, n_threads: int | None = None) -> Floats:
+    def leave_one_out(self, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
         """Return, for every row, the sums over all other rows; a row's own images are left out too.
 
         Parameters
@@ -117,13 +116,13 @@ class KernelSums:
         """How the leave-one-out sums are made."""
         return self.plan(self.line, leave_out=True)
 
-    def at(self, points: Floats, charges: Floats, *, n_threads: int | None = None) -> Floats:
+    def at(self, points: FloatArray, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
         """Return the sums over all rows, at points (g,) in [0, 1]: an array of shape (g, m)."""
         targets = Line.of(points)
         fill = self._fill(self.plan(targets, leave_out=False))
         return for_columns(fill, charges, self.line.order, targets.order, n_threads)
 
-    def peak(self, points: Floats) -> Floats:
+    def peak(self, points: FloatArray) -> FloatArray:
         """Return the kernel at distance 0 from the points: 1."""
         return np.ones(len(points))
 
@@ -163,7 +162,7 @@ class KernelSums:
             edge=edge_polynomials(kernel),
         )
 
-    def padded_translations(self, terms: int) -> Floats:
+    def padded_translations(self, terms: int) -> FloatArray:
         """Return the translations of the sources, with zeros for target polynomials up to `terms`."""
         return padded_translations(self._kernel, self._width, self.reach, terms)
 
@@ -183,7 +182,7 @@ class KernelSums:
         own = self._kernel.of_itself(targets.x, self.bandwidth, reflect=self.reflect) if leave_out else np.empty(0)
         return Plan(targets.x, boxes, leave_out, own, whole, whole_rows, rows, way)
 
-    def _ways(self, targets: Boxes, n_in_reach: Integers, *, leave_out: bool) -> Integers:
+    def _ways(self, targets: Boxes, n_in_reach: IntArray, *, leave_out: bool) -> IntArray:
         n_targets = np.diff(targets.starts)
         sparse = rows_in_same(self.boxes, targets.ids) <= _FEW_SOURCES
         directly = n_targets * n_in_reach <= _FEW_PAIRS
@@ -191,7 +190,7 @@ class KernelSums:
             directly |= sparse & (n_targets <= _FEW_TARGETS)
         return np.where(directly, Way.DIRECTLY, np.where(sparse & leave_out, Way.BY_OTHER_BOXES, Way.BY_BOXES))
 
-    def _within(self, ids: Integers, reach: int) -> Integers:
+    def _within(self, ids: IntArray, reach: int) -> IntArray:
         low = first_from(self.boxes, ids - reach, reflect=self.reflect)
         high = first_from(self.boxes, ids + reach + 1, reflect=self.reflect)
         return np.column_stack([low, high])
@@ -200,7 +199,7 @@ class KernelSums:
         core, sources, record = required(), self.sources, plan.as_record()
         terms, needs_moments = sources.terms, bool(np.any(plan.way != Way.DIRECTLY))
 
-        def fill(charges: Floats, sums: Floats, width: int, n_threads: int | None) -> None:
+        def fill(charges: FloatArray, sums: FloatArray, width: int, n_threads: int | None) -> None:
             moments = np.empty(len(self.boxes.ids) * terms * core.lanes)
             if needs_moments:
                 core.collect(self.line.x, sources.boxes, charges, width, terms, moments)
@@ -208,3 +207,50 @@ class KernelSums:
             for_ranges(lambda some: core.line_sums(sources, strip, record, *some), len(plan.x), n_threads)
 
         return fill
+
+
+MOST_FOLDS = 8
+# Polynomials of a box lie side by side, filled up to whole registers; the compiled code knows the number.
+_PADDED = 16
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Sums of events and of weights outside the fold of each row, for Gaussians of any bandwidth.
+
+    Parameters
+    ----------
+    line : Line
+    folds : array of shape (n,)
+        Numbers 0, 1, ... of the folds, at most `MOST_FOLDS` of them, in the order in which the line was given.
+    happened : array of shape (n,)
+        Whether the event happened.
+    weights : array of shape (n,)
+    """
+
+    line: Line
+    folds: NDArray[np.int64]
+    happened: NDArray[np.bool_]
+    weights: FloatArray
+
+    def sums(self, kernel: KernelSums) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of events and of weights, each (n,), over the rows of the line with a kernel."""
+        sources, plan = kernel.sources, kernel.plan(self.line, leave_out=False)
+        n_folds = int(self.folds.max()) + 1
+        record = FoldsRecord.of(
+            n_folds=n_folds,
+            translations=kernel.padded_translations(_PADDED),
+            moments=np.empty(len(kernel.boxes.ids) * n_folds * 2 * _PADDED),
+            **self._sorted,
+        )
+        found, result = np.empty((2, len(self.line))), np.empty((2, len(self.line)))
+        required().held_out(sources, record, plan.as_record(), found)
+        result[:, self.line.order] = found
+        return result[0], result[1]
+
+    @cached_property
+    def _sorted(self) -> dict[str, FloatArray]:
+        """What is known of the rows in increasing order, with zeros beyond the last."""
+        columns = {"fold": self.folds, "weights": self.weights, "hits": self.weights * self.happened}
+        beyond = np.zeros(required().lanes)
+        return {name: np.append(values[self.line.order], beyond) for name, values in columns.items()}

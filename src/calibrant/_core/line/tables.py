@@ -37,19 +37,17 @@ from functools import cache, lru_cache
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray
 from calibrant._core.line.kernels import Kernel
 
-Floats = NDArray[np.float64]
 
-
-def chebyshev_points(terms: int) -> Floats:
+def chebyshev_points(terms: int) -> FloatArray:
     """Return the points in [-1, 1] at which functions are interpolated."""
     return np.cos((np.arange(terms) + 0.5) * (np.pi / terms))
 
 
-def to_coefficients(terms: int) -> Floats:
+def to_coefficients(terms: int) -> FloatArray:
     """Return the matrix that turns values at the Chebyshev points into coefficients of Chebyshev polynomials."""
     angles = (np.arange(terms) + 0.5) * (np.pi / terms)
     matrix = np.cos(np.arange(terms)[:, None] * angles) * (2 / terms)
@@ -58,7 +56,7 @@ def to_coefficients(terms: int) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def translations(kernel: Kernel, width: float, reach: int) -> Floats:
+def translations(kernel: Kernel, width: float, reach: int) -> FloatArray:
     """Return the matrices A of all offsets -reach..reach between boxes `width` bandwidths wide, for images too.
 
     The shape is (2, 2 reach + 1, terms, terms): of a source box as it is and mirrored, by offset of the target, source
@@ -76,14 +74,14 @@ def translations(kernel: Kernel, width: float, reach: int) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def padded_translations(kernel: Kernel, width: float, reach: int, terms: int) -> Floats:
+def padded_translations(kernel: Kernel, width: float, reach: int, terms: int) -> FloatArray:
     """Return the same with zeros for target polynomials up to `terms`."""
     found = translations(kernel, width, reach)
     return np.pad(found, [(0, 0)] * 3 + [(0, terms - kernel.terms)])
 
 
 @cache
-def edge_polynomials(kernel: Kernel) -> Floats:
+def edge_polynomials(kernel: Kernel) -> FloatArray:
     """Return the coefficients of g_r, row by row, lowest power first."""
     powers = kernel.degree // 2
     P = (Polynomial([0, 1]) * Polynomial([2, -1])) ** powers

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.line.beta import TINY
 from calibrant._core.line.boxes import Boxes, Line, count_boxes, fill_boxes, rows_in_same
 from calibrant._core.line.kernels import KERNELS
@@ -19,8 +19,6 @@ from calibrant._core.line.tables import translations
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _PAIRS_AT_A_TIME = 2**15
 _CELLS_AT_A_TIME = 2**20
@@ -43,21 +41,21 @@ class PlainSums:
     kernel: str = "gaussian"
     reflect: bool = True
 
-    def leave_one_out(self, charges: Floats) -> Floats:
+    def leave_one_out(self, charges: FloatArray) -> FloatArray:
         """Return, for every row, the sums over all other rows."""
         return self._sums(self.line, charges, leave_out=True)
 
-    def at(self, points: Floats, charges: Floats) -> Floats:
+    def at(self, points: FloatArray, charges: FloatArray) -> FloatArray:
         """Return the sums over all rows, at points (g,) in [0, 1]."""
         return self._sums(Line.of(points), charges, leave_out=False)
 
-    def peak(self, points: Floats) -> Floats:
+    def peak(self, points: FloatArray) -> FloatArray:
         """Return the kernel at distance 0 from the points."""
         if self.kernel == "beta":
             return _beta(points, points, self.bandwidth)
         return np.ones(len(points))
 
-    def _sums(self, targets: Line, charges: Floats, *, leave_out: bool) -> Floats:
+    def _sums(self, targets: Line, charges: FloatArray, *, leave_out: bool) -> FloatArray:
         """Sort the charges, and bring the sums into the order in which the targets were given."""
         charges, found = charges[self.line.order], np.empty((len(targets), charges.shape[1]))
         directly = np.arange(len(targets))
@@ -74,7 +72,7 @@ class PlainSums:
         result[targets.order] = found
         return result
 
-    def _directly(self, x: Floats, rows: Integers | None, charges: Floats) -> Floats:
+    def _directly(self, x: FloatArray, rows: IntArray | None, charges: FloatArray) -> FloatArray:
         """Return the sums at some targets in increasing order, term by term; the targets may be rows to leave out."""
         low, high = self._within(x)
         K = self.kernel_between(x[:, None], self.line.x[low:high])
@@ -82,7 +80,7 @@ class PlainSums:
             K[np.arange(len(x)), rows - low] = 0.0
         return K @ charges[low:high]
 
-    def _within(self, x: Floats) -> tuple[int, int]:
+    def _within(self, x: FloatArray) -> tuple[int, int]:
         """Return the rows that any of the targets reaches, images aside: these are within reach of the ends."""
         if self.kernel == "beta":
             centre, reach = np.arcsin(np.sqrt(x)), _BETA_REACH * np.sqrt(self.bandwidth)
@@ -99,7 +97,7 @@ class PlainSums:
             found[1], int(np.searchsorted(self.line.x, x[-1], side="right"))
         )
 
-    def kernel_between(self, a: Floats, b: Floats) -> Floats:
+    def kernel_between(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """Return the kernel between targets and rows, images among them."""
         h = self.bandwidth
         if self.kernel == "beta":
@@ -111,7 +109,7 @@ class PlainSums:
             K += kernel.at((a - (2 - b)) / h)
         return K
 
-    def _by_boxes(self, boxes: Boxes, targets: Line, charges: Floats, *, leave_out: bool) -> Floats:
+    def _by_boxes(self, boxes: Boxes, targets: Line, charges: FloatArray, *, leave_out: bool) -> FloatArray:
         """Return the sums at all targets by moments of boxes; each row's own kernel is subtracted."""
         kernel = KERNELS[self.kernel]
         sinks = boxes if targets is self.line else fill_boxes(targets.x, boxes.n_boxes)
@@ -127,7 +125,7 @@ class PlainSums:
             found -= charges * kernel.of_itself(self.line.x, self.bandwidth, reflect=self.reflect)[:, None]
         return found
 
-    def _translated(self, boxes: Boxes, moments: Floats, ids: Integers) -> Floats:
+    def _translated(self, boxes: Boxes, moments: FloatArray, ids: IntArray) -> FloatArray:
         """Return the coefficients of the polynomials of the target boxes `ids`; there is a row for each polynomial."""
         kernel, columns = KERNELS[self.kernel], moments.shape[1]
         terms = kernel.terms
@@ -146,7 +144,7 @@ class PlainSums:
         return local.transpose(0, 2, 1).reshape(-1, columns)
 
 
-def _with_images(boxes: Boxes, moments: Floats) -> tuple[Integers, Floats]:
+def _with_images(boxes: Boxes, moments: FloatArray) -> tuple[IntArray, FloatArray]:
     """Add the image of every box b at 0, box -1 - b, and at 1, box 2 n_boxes - 1 - b: their odd moments are negated."""
     ids, images = boxes.ids, moments[::-1] * (-1.0) ** np.arange(moments.shape[2])
     at_0, at_1 = -1 - ids[::-1], 2 * boxes.n_boxes - 1 - ids[::-1]
@@ -159,7 +157,7 @@ def can_be_joined(several: Sequence[object]) -> TypeGuard[Sequence[PlainSums]]:
     return isinstance(first, PlainSums) and len(first.line) <= FEW_ROWS
 
 
-def leave_one_out_of_each(several: Sequence[PlainSums], charges: Floats) -> Floats:
+def leave_one_out_of_each(several: Sequence[PlainSums], charges: FloatArray) -> FloatArray:
     """Return the sums over all other rows, (B, n, m), of B sums over one line that differ in their bandwidths."""
     x, order = several[0].line.x, several[0].line.order
     together = replace(several[0], bandwidth=np.array([sums.bandwidth for sums in several])[:, None, None])
@@ -171,7 +169,7 @@ def leave_one_out_of_each(several: Sequence[PlainSums], charges: Floats) -> Floa
     return found
 
 
-def _polynomials(x: Floats, boxes: Boxes) -> "csc_array":
+def _polynomials(x: FloatArray, boxes: Boxes) -> "csc_array":
     """Return T_0, T_1, ... at the place of every row within its box: a sparse matrix, (boxes times terms, n)."""
     from scipy.sparse import csc_array
 
@@ -183,7 +181,7 @@ def _polynomials(x: Floats, boxes: Boxes) -> "csc_array":
     return csc_array((values.ravel(), rows.ravel(), starts), shape=(terms * len(boxes.ids), len(x)))
 
 
-def _beta(z: Floats, a: Floats, bandwidth: float) -> Floats:
+def _beta(z: FloatArray, a: FloatArray, bandwidth: float) -> FloatArray:
     """Return the density at z of the Beta distribution with parameters a / b + 1 and (1 - a) / b + 1."""
     from scipy.special import betaln, xlog1py, xlogy
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.hypotest.evidence.parts import centred, inverse_deviation
-from calibrant.hypotest.forecasts.scores import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid
+from calibrant.hypotest.forecasts.scores import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid, mid_ranks
 from calibrant.hypotest.forecasts.transforms import Transforms
-from calibrant.hypotest.forecasts.trends import mid_ranks
 
 ROWS = 4096
 """Of more rows of equal weight, only counts of groups of similar rows are drawn."""

@@ -7,11 +7,11 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, Progress
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.combining import Combined, at_or_above, combined_pvalue
 from calibrant.hypotest.finding.evidence import LEVEL
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z
 from calibrant.hypotest.forecasts.evidence import FAR, ForecastEvidence, ForecastPart, Sums
 from calibrant.hypotest.forecasts.transforms import Transforms, all_transforms
+from calibrant.hypotest.holm import Combined, at_or_above, combined_pvalue
 from calibrant.results import TestResult
 from calibrant.results.forecasts import MEASURED, TIES
 from calibrant.results.parts import part_name
