@@ -16,7 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from calibrant import Predictions
-from calibrant.advice.group_fix import cross_fit_groups
+from calibrant.advice.cross_fit import cross_fit_groups
 from calibrant.calibrators import IsotonicCalibration
 from calibrant.groups import GroupBoosting, GroupSearch
 from group_cases import logistic, seeded_example

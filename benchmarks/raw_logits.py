@@ -21,7 +21,7 @@ from sklearn.datasets import make_classification
 from sklearn.neural_network import MLPClassifier
 
 from calibrant.calibrators import parse
-from calibrant.lab.datasets.logits import NETWORKS, logits_folder
+from calibrant.lab.datasets.dataset import NETWORKS, logits_folder
 
 METHODS = ("vs", "ms", "iop-diag", "irova")
 SIZES = (1000, 5000)

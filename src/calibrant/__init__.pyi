@@ -40,7 +40,7 @@ from calibrant.forecasts import (
     Samples as Samples,
     Student as Student,
 )
-from calibrant.hypotest.testing import test as test
+from calibrant.hypotest.table import test as test
 from calibrant.intervals import interval as interval
 from calibrant.io import read_forecasts as read_forecasts, read_predictions as read_predictions
 from calibrant.metrics.measuring import measure as measure, scorer as scorer

@@ -5,7 +5,7 @@ import pytest
 
 from calibrant import InputError, Predictions, recommend
 from calibrant.advice import calibrate_held_out
-from calibrant.advice.group_fix import cross_fit_groups
+from calibrant.advice.cross_fit import cross_fit_groups
 from calibrant.groups import GroupBoosting
 from calibrant.groups.columns import as_table
 from group_cases import seeded_example, world

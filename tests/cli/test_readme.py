@@ -10,7 +10,7 @@ import pytest
 
 from calibrant.calibrators import TemperatureScaling, save
 from calibrant.cli import main
-from calibrant.lab.datasets import logits
+from calibrant.lab.datasets import dataset
 from calibrant.lab.experiment import sources
 from calibrant.scale import Sketch
 from simulate import calibrated
@@ -74,11 +74,11 @@ def test_every_command_works(command, files, capsys):
 @pytest.fixture
 def fewer_logits(tmp_path, monkeypatch):
     """Every fourth row of the logits that the demo reads; `make demo` shows them all."""
-    for path in logits.logits_folder().glob("*.npz"):
+    for path in dataset.logits_folder().glob("*.npz"):
         with np.load(path) as arrays:
             fewer = {key: values if key == "classes" else values[::4] for key, values in arrays.items()}
         np.savez(tmp_path / path.name, **fewer)
-    for module in (logits, sources):
+    for module in (dataset, sources):
         monkeypatch.setattr(module, "logits_folder", lambda: tmp_path)
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from calibrant._border.types import Progress, Rng
 from calibrant._core.threads import in_order
 from calibrant.advice.choice import SURE, choose
-from calibrant.advice.cross_fit import cross_fit_all, draw_folds
-from calibrant.advice.group_fix import GROUPS, cross_fit_groups, group_table
+from calibrant.advice.cross_fit import GROUPS, cross_fit_all, cross_fit_groups, draw_folds, group_table
 from calibrant.advice.plan import Plan
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
 from calibrant.advice.words import decided_by, disagreement, headline, reasons

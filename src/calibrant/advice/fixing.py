@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.types import Progress, Rng
 from calibrant.advice.advise import recommend
-from calibrant.advice.cross_fit import check_folds, cross_fit, draw_folds
-from calibrant.advice.group_fix import GROUPS, cross_fit_groups
+from calibrant.advice.cross_fit import GROUPS, check_folds, cross_fit, cross_fit_groups, draw_folds
 from calibrant.calibrators import calibrator_name, parse
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts

@@ -3,7 +3,7 @@
 import numpy as np
 
 from calibrant.advice.choice import ROWS_OF_DOUBT, TOLERANCE
-from calibrant.advice.group_fix import GROUPS
+from calibrant.advice.cross_fit import GROUPS
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
 from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions

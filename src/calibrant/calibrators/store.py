@@ -134,7 +134,7 @@ def _is_calibrator(value: object) -> bool:
 
 def _check(calibrator: Stored) -> None:
     """Refuse what no fit can give."""
-    from calibrant.calibrators.stored import check_usable_forecasts
+    from calibrant.calibrators.forecasts.stored import check_usable_forecasts
 
     check_learnt(calibrator)
     if isinstance(calibrator, Calibrator):

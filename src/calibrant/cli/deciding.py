@@ -80,7 +80,7 @@ class Deciding:
 
     def _check_base_rate(self, *, as_they_are: bool) -> None:
         """Refuse a base rate that is no share and no file, or that does not belong to what is asked."""
-        from calibrant.cli.base_rates import are_numbers, as_numbers
+        from calibrant.cli.shifting import are_numbers, as_numbers
         from calibrant.exceptions import InputError
 
         if self.base_rate is None:
@@ -107,7 +107,7 @@ class Deciding:
     @property
     def population(self) -> list[Path]:
         """The files whose base rate is to be estimated; none if it is given."""
-        from calibrant.cli.base_rates import are_numbers
+        from calibrant.cli.shifting import are_numbers
         from calibrant.io.paths import as_paths
 
         if self.base_rate is None or are_numbers(self.base_rate):
@@ -146,7 +146,7 @@ class Deciding:
 
         if self.base_rate is None:
             return predictions, DecisionReport()
-        from calibrant.cli.base_rates import as_numbers, estimated_from, usable_shares
+        from calibrant.cli.shifting import as_numbers, estimated_from, usable_shares
         from calibrant.counts import class_shares
         from calibrant.decisions.base_rate import move_base_rate
 

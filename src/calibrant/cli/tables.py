@@ -29,9 +29,8 @@ from calibrant.results import (
     missing_limits,
     rule_in_words,
 )
-from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
-from calibrant.results.estimate import cautions
+from calibrant.results.estimate import cautions, fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import between, percent, significant
 

@@ -1,5 +1,8 @@
-"""The table of tests."""
+"""The table of tests, and whether miscalibration could be chance, in one call."""
 
+from calibrant._border.names import meant
+from calibrant._border.types import Rng
+from calibrant.exceptions import InputError
 from calibrant.hypotest.block import BlockSKCETest
 from calibrant.hypotest.consistency import ConsistencyTest
 from calibrant.hypotest.contract import CalibrationTest
@@ -11,6 +14,8 @@ from calibrant.hypotest.mean_embedding import CMETest
 from calibrant.hypotest.omnibus import OmnibusTest
 from calibrant.hypotest.skce import AsymptoticSKCETest
 from calibrant.hypotest.spiegelhalter import SpiegelhalterTest
+from calibrant.predictions.two_arrays import as_data
+from calibrant.results import TestResult
 
 TESTS: dict[str, CalibrationTest] = {
     "omnibus": OmnibusTest(),
@@ -26,3 +31,57 @@ TESTS: dict[str, CalibrationTest] = {
     "ecce-range": ECCETest("range"),
 }
 """Every test by its name on the command line and in reports."""
+
+
+def test(
+    data: object,
+    y_prob: object = None,
+    sample_weight: object = None,
+    *,
+    test: str | CalibrationTest | None = None,
+    positive: object = None,
+    rng: Rng = None,
+) -> TestResult:
+    """Test whether predictions are calibrated, up to chance.
+
+    Parameters
+    ----------
+    data : array-like of shape (n,), Predictions or Forecasts
+        With `y_prob`, the labels.
+    y_prob : array-like of shape (n, K) or (n,), optional
+        Probabilities, if labels are given: `test(y_true, y_prob)`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows, if labels are given.
+    test : name in TESTS or CalibrationTest, optional
+        By default "omnibus", the exact test behind the verdict.
+    positive : optional
+        The label whose probability `y_prob` is, if that is one column; by default the second of the sorted labels.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    TestResult
+
+    Examples
+    --------
+    >>> from calibrant import test
+    >>> test([0, 1] * 20, [0.9] * 40, rng=0).pvalue
+    0.001
+    """
+    known = as_data(data, y_prob, sample_weight, positive)
+    return _chosen("omnibus" if test is None else test)(known, rng=rng)
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test wherever it is imported.
+
+
+def _chosen(test: str | CalibrationTest) -> CalibrationTest:
+    """Return a test, given itself or its name."""
+    if isinstance(test, CalibrationTest):
+        return test
+    if not isinstance(test, str):
+        raise TypeError(f"test must be a name in TESTS or a test such as CoxTest(), but is {test!r:.60}.")
+    name = test.strip().lower()
+    if name not in TESTS:
+        raise InputError(f"test must be a name in TESTS, but is {test!r}. {meant(name, TESTS)}")
+    return TESTS[name]

@@ -10,8 +10,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass, EqualWidth
-from calibrant.binning.class_events import ClassEvents
-from calibrant.binning.sums import bin_sums_of, class_bin_sums
+from calibrant.binning.sums import ClassEvents, bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.metric import Measured, Metric, check_norm, root

@@ -25,7 +25,7 @@ from calibrant.metrics.logistic_lines import (
 from calibrant.metrics.metric import CLINICAL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
-from calibrant.results.caveats import ONE_OUTCOME, REFUTED
+from calibrant.results.estimate import ONE_OUTCOME, REFUTED
 
 
 class LogisticMetric(Metric):

@@ -14,7 +14,7 @@ from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
-from calibrant.results.caveats import MOST_LISTED
+from calibrant.results.estimate import MOST_LISTED
 
 SCORES = "Scores"
 CALIBRATION = "Calibration error"

@@ -9,8 +9,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass
-from calibrant.binning.class_events import ClassEvents
-from calibrant.binning.sums import class_sums
+from calibrant.binning.sums import ClassEvents, class_sums
 from calibrant.curves import joint_bin_totals
 from calibrant.metrics.binned import as_binning
 from calibrant.metrics.counted import BinnedCells, Counted

@@ -7,7 +7,7 @@ from calibrant.plots.decisions import (
 )
 from calibrant.plots.decomposition import plot_decomposition as plot_decomposition
 from calibrant.plots.forecasts import plot_pit as plot_pit, plot_quantiles as plot_quantiles, plot_spread as plot_spread
-from calibrant.plots.intervals import plot_intervals as plot_intervals
+from calibrant.plots.forecasts import plot_intervals as plot_intervals
 from calibrant.plots.null import plot_null as plot_null
 from calibrant.plots.ranking import plot_calibration_map as plot_calibration_map, plot_roc as plot_roc
 from calibrant.plots.reliability import (

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
-from calibrant.results.caveats import fit_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words
-from calibrant.results.estimate import OF_CLASSES, cautions
+from calibrant.results.estimate import OF_CLASSES, cautions, fit_caveats, is_without_value
 from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import counted, number
 

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from calibrant.exceptions import InputError
-from calibrant.lab.datasets.dataset import Dataset, Split
+from calibrant.lab.datasets.dataset import Dataset, Split, load_logits
 from calibrant.lab.datasets.images import load_digits, load_fashion_mnist
-from calibrant.lab.datasets.logits import load_logits
 
 __all__ = ["DATASETS", "Dataset", "Split", "load_dataset", "load_logits"]
 

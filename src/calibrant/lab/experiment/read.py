@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from calibrant.assessment.comparison_inputs import BANDWIDTHS, RULES
+from calibrant.assessment.comparison import BANDWIDTHS, RULES
 from calibrant.calibrators import calibrator_name
 from calibrant.exceptions import InputError
 from calibrant.io import printable

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io import printable
-from calibrant.lab.datasets.logits import logits_folder
+from calibrant.lab.datasets.dataset import logits_folder
 from calibrant.lab.experiment.config import Config, Data
 from calibrant.lab.experiment.steps import SPLITS, Step
 
