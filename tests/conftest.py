@@ -59,6 +59,31 @@ def pytest_collection_finish():
     gc.set_threshold(7000)  # Ten times the usual number: tests make many objects and few cycles.
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_read_once():
+    """Remember what cyclopts finds out about a function: a user runs one command, the tests run the same ones often."""
+    try:
+        from cyclopts.argument import _collection
+    except ImportError:  # Not part of its interface: other versions have other modules.
+        _collection = None
+    with pytest.MonkeyPatch.context() as patch:
+        for name in {"extract_docstring_help", "_resolve_groups_from_callable"} & set(dir(_collection)):
+            patch.setattr(_collection, name, _remembered(getattr(_collection, name)))
+        yield
+
+
+def _remembered(function):
+    found = {}
+
+    def remembering(command, *arguments, **named):
+        key = (command, command.__doc__, arguments, tuple(named.items()))  # Help sets the lines of a docstring anew.
+        if key not in found:
+            found[key] = function(command, *arguments, **named)
+        return found[key].copy()
+
+    return remembering
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """Start the browser once: to start it takes as long as four pages."""

@@ -1,5 +1,6 @@
 """Plots: what they hold, that they can be rendered, and that they leave matplotlib as it was."""
 
+import inspect
 import io
 import subprocess
 import sys
@@ -266,9 +267,16 @@ class TestTree:
         ]  # fmt: skip
 
     def test_a_deep_tree_is_drawn_without_recursion(self):
-        n = 1100
-        diagram = tree_diagram(ProbabilityTree(random_state=0).fit(np.arange(n)[:, None], np.arange(n) % 2))
-        ax = plot_tree(diagram)
+        n = 350
+        tree = ProbabilityTree(random_state=0).fit(np.arange(n)[:, None], np.arange(n) % 2)
+        assert tree.tree_.get_depth() == n - 1
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(len(inspect.stack(0)) + 200)  # Enough for matplotlib, too little for the tree.
+        try:
+            diagram = tree_diagram(tree)
+            ax = plot_tree(diagram)
+        finally:
+            sys.setrecursionlimit(before)
         assert max(ax.figure.get_size_inches()) <= 40
         assert len(ax.texts) == 2 * n - 1
 

@@ -99,6 +99,14 @@ def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
+def _shown_default(value: object) -> object:
+    """Return what help says of a default, None for nothing: options that are off need no word."""
+    return None if value is False or value == () else value
+
+
+PARAMETER = Parameter(negative="", show_default=_shown_default)
+
+
 def application(wanted: str = "") -> App:
     """Return the command with its sub-commands; where one of them is wanted, the others are not imported."""
     app = App(
@@ -108,9 +116,7 @@ def application(wanted: str = "") -> App:
         version=_version,
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
-        default_parameter=Parameter(
-            negative="", show_default=lambda value: None if value is False or value == () else value
-        ),
+        default_parameter=PARAMETER,
         console=console(),
     )
     for name, command in COMMANDS.items():

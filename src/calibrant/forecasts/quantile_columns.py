@@ -196,7 +196,7 @@ class Quantiles(ByQuantiles):
         """Return the scales of the left and of the right tail; infinity where a column is infinite."""
         left = (self.values[:, 1] - self.values[:, 0]) / np.log(self.levels[1] / self.levels[0])
         right = (self.values[:, -1] - self.values[:, -2]) / np.log((1 - self.levels[-2]) / (1 - self.levels[-1]))
-        return np.nan_to_num(left, nan=np.inf, posinf=np.inf), np.nan_to_num(right, nan=np.inf, posinf=np.inf)
+        return np.where(np.isnan(left), np.inf, left), np.where(np.isnan(right), np.inf, right)
 
     @np.errstate(all="ignore")  # As in `inverse`.
     def _below(self, y: FloatArray, compare: np.ufunc) -> FloatArray:

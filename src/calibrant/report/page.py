@@ -235,6 +235,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_finalize,
+        auto_reload=False,  # Nobody changes a template between two pages.
     )
     engine.filters.update(
         name=text.name,

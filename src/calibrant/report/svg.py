@@ -1,13 +1,16 @@
 """A small layer for inline SVG: elements that escape themselves, scales, axes, lines, bands and bars."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
 
 from calibrant.results.writing import ESCAPES
 
 _UNSEEN = {code: seen for code, seen in ESCAPES.items() if chr(code) not in "\t\n"}
+_PLAIN = re.compile(r"[\w ,.:()/%#+-]*", re.ASCII).fullmatch
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,18 @@ class Element:
 
 def _safe(content: str) -> str:
     """Escape text, and make visible what is not seen; tips are made of lines and tabulators, which stay."""
-    return escape(content.translate(_UNSEEN))
+    return content if _PLAIN(content) else escape(content.translate(_UNSEEN))  # Most are coordinates.
 
 
 def element(tag: str, *children: Element | str, **attributes: str | float | None) -> Element:
     """Build an element: `class_` means class, other underscores mean hyphens, None leaves an attribute out."""
-    written = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items() if value is not None}
-    return Element(tag, {key: v if isinstance(v, str) else coordinate(v) for key, v in written.items()}, children)
+    written = {_spelt(k): v if isinstance(v, str) else coordinate(v) for k, v in attributes.items() if v is not None}
+    return Element(tag, written, children)
+
+
+@cache
+def _spelt(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def coordinate(value: float) -> str:

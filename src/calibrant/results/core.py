@@ -1,5 +1,6 @@
 """Outcomes of measuring, testing and assessing, and how any outcome is written out."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -173,6 +174,8 @@ def as_record(result: object) -> Any:
     >>> as_record(Estimate(name="NLL()", value=float("inf")))
     {'name': 'NLL()', 'value': 'inf', 'details': {}, 'about': None}
     """
+    if type(result) is float:  # Most parts of a result are.
+        return result if math.isfinite(result) else str(result)
     if is_dataclass(result) and not isinstance(result, type):
         return {f.name: as_record(getattr(result, f.name)) for f in fields(result)}
     if isinstance(result, Mapping):

@@ -107,8 +107,9 @@ class SpreadScaling(ForecastCalibrator):
             self.factor_ = factor
             return
         loss = mean_loss(forecasts, self.score)
-        start = _rough_factor(forecasts)
-        self.factor_ = float(np.exp(_minimum(lambda x: loss(scaled(law, float(np.exp(x)))), np.log(start))))
+        start, mean = _rough_factor(forecasts), law.mean()
+        best = _minimum(lambda x: loss(_scaled_about(mean, law, float(np.exp(x)))), np.log(start))
+        self.factor_ = float(np.exp(best))
 
     def _apply(self, distribution: Distribution) -> Distribution:
         return scaled(distribution, self.factor_)
@@ -177,17 +178,16 @@ class ShiftScaling(ForecastCalibrator):
             unit = factor / float(np.sqrt(average(steps * steps, weights)))
 
             def objective(x: FloatArray) -> float:
-                return loss(self._moved(law, shift + unit * float(x[0]), factor * float(np.exp(x[1]))))
+                return loss(self._moved(law, frame, shift + unit * float(x[0]), factor * float(np.exp(x[1]))))
 
             best = simplex_minimum(objective, np.zeros(2))
             shift, factor = shift + unit * float(best[0]), factor * float(np.exp(best[1]))
         self.shift_, self.factor_ = float(shift), factor
 
     def _apply(self, distribution: Distribution) -> Distribution:
-        return self._moved(distribution, self.shift_, self.factor_)
+        return self._moved(distribution, frame_of(distribution), self.shift_, self.factor_)
 
-    def _moved(self, law: Distribution, shift: float, factor: float) -> Distribution:
-        frame = frame_of(law)
+    def _moved(self, law: Distribution, frame: Frame, shift: float, factor: float) -> Distribution:
         return law.affine((1 - factor) * frame.centre + shift * self._steps(frame), np.full(law.n, factor))
 
     def _steps(self, frame: Frame) -> FloatArray:
@@ -197,7 +197,11 @@ class ShiftScaling(ForecastCalibrator):
 
 def scaled(law: Distribution, factor: float) -> Distribution:
     """Return the laws of mu + k (Z - mu)."""
-    return law.affine((1 - factor) * law.mean(), np.full(law.n, factor))
+    return _scaled_about(law.mean(), law, factor)
+
+
+def _scaled_about(mean: FloatArray, law: Distribution, factor: float) -> Distribution:
+    return law.affine((1 - factor) * mean, np.full(law.n, factor))
 
 
 def mean_loss(forecasts: Forecasts, score: Score) -> Callable[[Distribution], float]:
