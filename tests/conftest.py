@@ -7,20 +7,23 @@ from shutil import copytree
 
 import pytest
 from _pytest.doctest import DoctestModule
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from browser import CHROMIUM, FLAGS, Tabs
 from experiment_cases import SHORT, write_config, write_logits
+from near import compare_at_once
 
 # How long a case takes says nothing here: machines are busy, and the first case imports and compiles.
 settings.register_profile("calibrant", deadline=None)
 settings.load_profile("calibrant")
+compare_at_once()
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
 """Functions that took 0.03 s of the processor or more for a case, or 0.5 s for all, when they were measured last."""
 
 
-SLOW_FIXTURES = frozenset(["chromium", "finished", "null_pvalues", "pointwise", "small_finished", "trained", "truths"])
+SLOW_FIXTURES = frozenset(["chromium", "finished", "null_pvalues", "pointwise", "small_finished", "trained"])
 """What takes long to make and is shared: a browser, experiments, simulations. No single test shows its time."""
 
 
@@ -82,6 +85,25 @@ def _remembered(function):
         return found[key].copy()
 
     return remembering
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Let a process report what counts: the call, and whatever does not pass.
+
+    To send and read that nothing happened before and after it takes a third of pytest's own work for a test. It is
+    done where somebody asks: for durations, or for a file of all reports.
+    """
+    asked = item.config.option.durations is not None or item.config.option.xmlpath
+    if asked or "PYTEST_XDIST_WORKER" not in os.environ:
+        return None
+    tell = item.ihook
+    tell.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or not report.passed:
+            tell.pytest_runtest_logreport(report=report)
+    tell.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture(scope="session")

@@ -105,7 +105,6 @@ def reductions(module, P, A, B, n_threads):
     ]
 
 
-# 2049 rows make several jobs, of which the last is one panel; 700 classes make more than one slice.
 def test_blocks_of_many_classes_are_taken_a_few_at_a_time(monkeypatch):
     P, A, B = (np.random.default_rng(0).random((61, 5)) for _ in range(3))
     expected = pairs.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=7)
@@ -113,11 +112,12 @@ def test_blocks_of_many_classes_are_taken_a_few_at_a_time(monkeypatch):
     np.testing.assert_array_equal(pairs.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=7), expected)
 
 
-@pytest.mark.parametrize("n, n_classes", [(2047, 1), (2049, 2), (260, 700), (113, 10)])
+# 513 rows make several jobs, of which the last is one panel; 700 classes make more than one slice.
+@pytest.mark.parametrize("n, n_classes", [(511, 1), (513, 2), (260, 700), (113, 10)])
 @pytest.mark.parametrize("alike", [True, False])
 def test_many_rows_or_classes_agree_with_the_twin_for_any_number_of_threads(n, n_classes, alike, monkeypatch):
     for setting in ("_COLUMNS_PER_JOB", "_ROWS_OF_BLOCKS_PER_JOB"):
-        monkeypatch.setattr(pairs, setting, 2048)
+        monkeypatch.setattr(pairs, setting, 512)
     P, A, _ = simulate(n, n_classes, seed=9)
     gram = np.random.default_rng(10).normal(size=(n_classes, n_classes))
     B = None if alike else A @ (gram + gram.T)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import Predictions
@@ -27,9 +27,10 @@ def predictions(seed, n, k, *, weighted):
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(8, rng.dirichlet(np.ones(k)), n)
     weights = rng.lognormal(size=n) * (rng.random(n) < 0.8) + 1e-3 * (np.arange(n) == 0) if weighted else None
-    return Predictions(counts / 8, rng.integers(0, k, n), weights), rng.integers(0, k, (n, 5))
+    return Predictions(counts / 8, rng.integers(0, k, n), weights), rng.integers(0, k, (n, 3))
 
 
+@settings(max_examples=40)  # Of eight metrics, by definition for every column of labels.
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(2, 6), st.booleans())
 @pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 def test_values_are_those_of_the_labels_themselves(seed, n, k, weighted):

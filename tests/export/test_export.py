@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -30,22 +31,16 @@ from calibrant.calibrators import (
     parse,
 )
 from calibrant.export import to_onnx, to_torch
+from naming import each
 from simulate import calibrated, sharpened
 
 torch = pytest.importorskip("torch")
-ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
 
 
-def run_torch(calibrator, scores):
-    return to_torch(calibrator)(torch.tensor(scores)).numpy()
+from runtimes import RUNTIMES, onnx_session, run_onnx  # noqa: E402
 
-
-def run_onnx(calibrator, scores):
-    session = ort.InferenceSession(to_onnx(calibrator), providers=["CPUExecutionProvider"])
-    return session.run(["probabilities"], {"scores": np.asarray(scores, dtype=np.float64)})[0]
-
-
-both = pytest.mark.parametrize("run", [run_torch, run_onnx], ids=["torch", "onnx"])
+both = pytest.mark.parametrize("run", RUNTIMES.values(), ids=RUNTIMES)
 
 
 def fit(calibrator, k, scores="probs"):
@@ -67,44 +62,44 @@ def _with_zero(k):
     return row
 
 
-@both
+def assert_the_same(calibrator, scores, within=1e-11):
+    """Both runtimes give what NumPy does."""
+    expected = calibrator.predict_proba(scores)
+    for name, run in RUNTIMES.items():
+        result = run(calibrator, scores)
+        assert result.dtype == np.float64, name
+        np.testing.assert_allclose(result, expected, rtol=0, atol=within, err_msg=name)
+
+
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("name", [*CALIBRATORS, "ts>irova", "irova>ts>guard", "ts>irm", "ets>iop-oi"])
-def test_every_calibrator_gives_the_same_probabilities(run, name, k):
-    calibrator = fit(parse(name), k)
-    result = run(calibrator, new_rows(k))
-    assert result.dtype == np.float64
-    assert result == pytest.approx(calibrator.predict_proba(new_rows(k)), abs=1e-11)
+def test_every_calibrator_gives_the_same_probabilities(name, k):
+    assert_the_same(fit(parse(name), k), new_rows(k))
 
 
-@both
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("name", ["ts", "vs", "irm", "isotonic", "iop-oi"])
-def test_logits_are_taken_as_they_are(run, name, k):
+@each("name, k", product(["ts", "vs", "irm", "isotonic", "iop-oi"], [2, 3]))
+def test_logits_are_taken_as_they_are(name, k):
     calibrator = fit(parse(name, scores="logits"), k, "logits")
     logits = 1000.0 + 3 * np.log(sharpened(calibrated(k=k, seed=9), 0.5).probs)
     logits[0] = [0.0, -np.inf, 1.0][:k]
     logits[1] = [0.0, 2000.0, 1.0][:k]
-    assert run(calibrator, logits) == pytest.approx(calibrator.predict_proba(logits), abs=1e-11)
+    assert_the_same(calibrator, logits)
 
 
-@both
-@pytest.mark.parametrize(
+@each(
     "calibrator",
     [PlattScaling(scores="raw"), IsotonicCalibration(scores="raw"), ROCConvexHull(scores="raw"),
      IsotonicCalibration(centred=True, scores="raw"), VennAbers(scores="raw")],
-    ids=repr,
 )  # fmt: skip
-def test_raw_scores_are_taken_as_they_are(run, calibrator):
+def test_raw_scores_are_taken_as_they_are(calibrator):
     rng = np.random.default_rng(0)
     ranks = np.round(rng.normal(0.0, 30.0, 300), 1)
     calibrator.fit(ranks, rng.random(300) < 1 / (1 + np.exp(-ranks / 20)))
     new = np.concatenate([ranks, rng.normal(0.0, 30.0, 300), [-1e6, 1e6]])
-    assert run(calibrator, new) == pytest.approx(calibrator.predict_proba(new), abs=1e-12)
+    assert_the_same(calibrator, new, within=1e-12)
 
 
-@both
-@pytest.mark.parametrize(
+@each(
     "calibrator",
     [
         QuadraticScaling(monotone=True),
@@ -116,25 +111,22 @@ def test_raw_scores_are_taken_as_they_are(run, calibrator):
         Pooled(PlattScaling()),
         Ensemble([Identity(), Uniform(), TemperatureScaling(), OneVsRest(PlattScaling())]),
     ],
-    ids=repr,
 )
-def test_settings_are_respected(run, calibrator):
-    fitted = fit(calibrator, 3)
-    assert run(fitted, new_rows(3)) == pytest.approx(fitted.predict_proba(new_rows(3)), abs=1e-11)
+def test_settings_are_respected(calibrator):
+    assert_the_same(fit(calibrator, 3), new_rows(3))
 
 
-@both
-@pytest.mark.parametrize(
-    ("scores", "labels"),
+@each(
+    "scores, labels",
     [([0.5] * 4, [0, 0, 1, 1]), ([0.0, 0.0, 1.0, 1.0], [0, 1, 0, 1]), ([0.2, 0.3], [1, 1]), ([0.1], [0])],
 )
-def test_maps_with_a_single_step_or_knot_are_exported(run, scores, labels):
+def test_maps_with_a_single_step_or_knot_are_exported(scores, labels):
     for calibrator in (IsotonicCalibration(), ROCConvexHull(), VennAbers(), SplineCalibration()):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             calibrator.fit(scores, labels)
         new = np.column_stack([1 - np.linspace(0, 1, 9), np.linspace(0, 1, 9)])
-        assert run(calibrator, new) == pytest.approx(calibrator.predict_proba(new), abs=1e-11)
+        assert_the_same(calibrator, new)
 
 
 @both
@@ -181,8 +173,7 @@ class TestRefusals:
             export(fit(Own(), 3))
 
 
-@both
-def test_a_class_of_ones_own_states_its_map(run):
+def test_a_class_of_ones_own_states_its_map():
     class Halved(Identity):
         def _apply(self, log_probs):
             return log_probs / 2
@@ -190,14 +181,11 @@ def test_a_class_of_ones_own_states_its_map(run):
         def _operations(self, x, k):
             return x / 2.0
 
-    fitted = fit(Halved(), 3)
-    assert run(fitted, new_rows(3)) == pytest.approx(fitted.predict_proba(new_rows(3)), abs=1e-12)
+    assert_the_same(fit(Halved(), 3), new_rows(3), within=1e-12)
 
 
-@both
-def test_shifts_of_base_rates_are_exported(run):
-    fitted = fit(PriorShift([0.2, 0.3, 0.5]), 3)
-    assert run(fitted, new_rows(3)) == pytest.approx(fitted.predict_proba(new_rows(3)), abs=1e-12)
+def test_shifts_of_base_rates_are_exported():
+    assert_the_same(fit(PriorShift([0.2, 0.3, 0.5]), 3), new_rows(3), within=1e-12)
 
 
 class TestTorch:
@@ -216,20 +204,20 @@ class TestTorch:
         assert not module.training
 
     def test_the_module_can_be_saved_by_torch_as_a_program(self):
-        calibrator = fit(parse("ts>irova"), 3)
-        rows = torch.tensor(new_rows(3))
+        calibrator = fit(parse("ts>isotonic"), 2)
+        rows = torch.tensor(new_rows(2))
         shapes = ({0: torch.export.Dim("n", min=2)},)
         exported = torch.export.export(to_torch(calibrator), (rows,), dynamic_shapes=shapes)
         content = io.BytesIO()
         torch.export.save(exported, content)
         content.seek(0)
         result = torch.export.load(content).module()(rows[:50]).numpy()
-        assert result == pytest.approx(calibrator.predict_proba(new_rows(3)[:50]), abs=1e-11)
+        assert result == pytest.approx(calibrator.predict_proba(new_rows(2)[:50]), abs=1e-11)
 
 
 class TestOnnx:
     def test_the_number_of_rows_is_free(self):
-        session = ort.InferenceSession(to_onnx(fit(parse("irm"), 3)), providers=["CPUExecutionProvider"])
+        session = onnx_session(fit(parse("irm"), 3))
         for n in (1, 7, 300):
             assert session.run(None, {"scores": new_rows(3)[:n]})[0].shape == (n, 3)
         assert session.get_inputs()[0].shape == ["n", 3]
