@@ -92,6 +92,23 @@ def test_block_sums_agree_with_the_definition(module, blocksize):
     np.testing.assert_allclose(found, [H[b, b].sum() for b in blocks], rtol=0, atol=tolerance(H))
 
 
+@pytest.mark.parametrize("few", [1, 8])
+def test_a_few_large_blocks_are_shared_by_the_threads(monkeypatch, few):
+    P, A, B = simulate(101, 4, seed=4)
+    H = np.triu(matrix(EXPONENTIAL, P, P, A, B), 1)
+    shared = []
+    monkeypatch.setattr(pairs, "_LARGE_BLOCK", 25)
+    monkeypatch.setattr(pairs, "_FEW_BLOCKS", few)
+    monkeypatch.setattr(pairs, "pair_sum", lambda *args, **options: shared.append(1) or PAIR_SUM(*args, **options))
+    found = pairs.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=25)
+    expected = [H[b : b + 25, b : b + 25].sum() for b in range(0, 100, 25)]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(H))
+    assert len(shared) == (4 if few == 8 else 0)
+
+
+PAIR_SUM = pairs.pair_sum
+
+
 def reductions(module, P, A, B, n_threads):
     rng = np.random.default_rng(8)
     weights, columns = rng.random(len(P)), rng.normal(size=(len(P), 21))

@@ -125,6 +125,8 @@ _PAIRS_PER_FORM = 2**18
 _COLUMNS_PER_JOB = 4096
 _COLUMNS_PER_FORM = 1024
 _ROWS_OF_BLOCKS_PER_JOB = 4096
+# Fewer blocks than this, each a job, would leave a thread without work; for larger ones the rows are worth cutting.
+_FEW_BLOCKS, _LARGE_BLOCK = 8, 2048
 # Numbers of a job of blocks, of which a few padded copies are made.
 _CELLS_OF_BLOCKS_PER_JOB = 2**18
 # Up to this size a tile would be mostly padding, and NumPy across the blocks is faster.
@@ -214,13 +216,14 @@ def block_sums(
 ) -> FloatArray:
     r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused.
 
-    A block of at least 4096 rows is shared by the threads, smaller ones are taken by one thread each.
+    A block of at least 4096 rows, or one of a few with at least 2048, is shared by the threads; smaller ones are taken
+    by one thread each.
     """
     if blocksize <= _SMALL_BLOCK:
         return twin.block_sums(P, A, B, kernel=kernel, blocksize=blocksize)
     core, layout = _core()
     n_blocks, height = len(P) // blocksize, layout.padded(blocksize)
-    if blocksize >= _ROWS_OF_BLOCKS_PER_JOB:
+    if blocksize >= (_LARGE_BLOCK if n_blocks < _FEW_BLOCKS else _ROWS_OF_BLOCKS_PER_JOB):
         blocks = [slice(i * blocksize, (i + 1) * blocksize) for i in range(n_blocks)]
         others = [None if B is None else B[block] for block in blocks]
         sums = zip(blocks, others, strict=True)

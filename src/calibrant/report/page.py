@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.report import (
@@ -228,7 +229,11 @@ def environment() -> "Environment":
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
         raise ImportError('the report needs Jinja2: pip install "calibrant[cli]".') from error
+    from calibrant.report.compiled import CompiledTemplates
+
+    here = Path(__file__)
     engine = Environment(
+        bytecode_cache=CompiledTemplates(here.parent / "templates", f"{_version()} {_changed(here)}"),
         loader=PackageLoader("calibrant.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -264,6 +269,14 @@ def environment() -> "Environment":
 def _finalize(value: object) -> object:
     """Make control characters visible in whatever a template prints, unless it is markup."""
     return value if hasattr(value, "__html__") or not isinstance(value, str) else text.printable(value)
+
+
+def _changed(file: Path) -> int:
+    """Return when a file was last written, 0 if it is no file of its own: settings of templates stand in this one."""
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _version() -> str:

@@ -12,6 +12,7 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.sums import HeldOut, KernelSums
 from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
+from calibrant._core.threads import in_order
 from calibrant.predictions import Predictions
 from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Boundary, KernelName, Sums, kernel_sums, own_column
 from calibrant.smoothing.sample import Sample
@@ -124,7 +125,7 @@ def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) 
         several = [sums(float(bandwidth)) for bandwidth in bandwidths]
         if can_be_joined(several):
             return loss.each(several)
-        return np.array([loss(one) for one in several])
+        return np.array([*in_order(loss, several)])
 
     return minimise_all(losses, low, high, _TRIED)
 
