@@ -43,7 +43,7 @@ def _halved(report: DecisionReport) -> str:
     if len(report.base_rate) != 2:
         return ""
     name, rates = list(report.base_rate.items())[1]
-    return f"A probability of 50% of {name} becomes {percent(moved_probability(0.5, *rates))}. "
+    return f"A probability of 50% of class {name} becomes {percent(moved_probability(0.5, *rates))}. "
 
 
 def moved_probability(probability: float, old: float, new: float) -> float:
