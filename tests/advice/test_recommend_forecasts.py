@@ -156,7 +156,7 @@ def test_a_trend_that_nothing_mends_is_said():
     rng = np.random.default_rng(0)
     mean = rng.normal(size=400)
     trend = Forecasts(Normal(mean, np.ones(400)), 1.5 * mean + rng.normal(size=400))
-    words = "No calibrator here mends a trend of the centre"
+    words = "No calibrator here corrects a trend of the centre"
     assert any(words in reason for reason in recommend(trend, candidates=["scale"], rng=0).reasons)
     assert not any("No calibrator" in reason for reason in recommend(TEST, candidates=["scale"], rng=0).reasons)
 

@@ -137,6 +137,12 @@ def test_a_column_has_one_purpose(tmp_path, ending, options, name, purposes):
         read_predictions(path, **options)
 
 
+@pytest.mark.parametrize("name", ["probs", "p", "score"])
+def test_an_archive_may_name_its_probabilities_as_a_table_does(tmp_path, name):
+    np.savez(tmp_path / "a.npz", y=[0, 1], **{name: [0.2, 0.7]})
+    assert read_predictions(tmp_path / "a.npz").positive.tolist() == [0.2, 0.7]
+
+
 def test_weights_are_read(tmp_path):
     p = read_predictions(write(tmp_path, "w,y,p_0,p_1\n2,0,.8,.2\n.5,1,.4,.6\n"), weight="w")
     assert p.weights.tolist() == [2, 0.5]

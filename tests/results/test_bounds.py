@@ -45,5 +45,5 @@ def test_a_bound_is_written_in_one_way_wherever_it_is_shown():
     assert brief(above) == "p = 0.002"
     assert "p-value    ≤ 0.001" in repr(at)
     assert "p-value    0.002" in repr(above)
-    assert parts_in_words(at.details)["parts"] == "p of mean ≤ 0.001, range of predictions 0.002"
+    assert parts_in_words(at.details)["parts"] == "p-values of mean: ≤ 0.001; range of predictions: 0.002"
     assert pvalue(at.pvalue, smallest_pvalue(at)) == "p ≤ 0.001"

@@ -235,8 +235,8 @@ def _check(forecasts: Forecasts, score: str, n_folds: int, n_resamples: int, lev
     """Refuse settings that make no sense, and too few rows."""
     if score not in FORECAST_SCORES:
         raise InputError(
-            f'score must be "crps" or "log", but is {score!r}. Calibration errors do not decide: the overall '
-            "distribution of the targets has none, and is of no use."
+            f'score must be "crps" or "log", but is {score!r}. Calibration errors cannot choose: the overall '
+            "distribution of the targets has an error of 0, and is of no use as a forecast."
         )
     if score == "log" and not forecasts.distribution.has_density:
         raise InputError(

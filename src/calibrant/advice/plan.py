@@ -46,7 +46,7 @@ class Plan:
         """Refuse settings that make no sense, and too few rows."""
         if self.score not in SCORES:
             raise InputError(
-                f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors do not decide: predictions '
+                f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors cannot choose: predictions '
                 "that are all the same can have an error of 0."
             )
         check_count(self.n_resamples, "n_resamples")

@@ -173,9 +173,13 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name == NOTHING or _is_alone(advice):
         return ""
     if advice.name == advice.best:
-        return (
-            "It has the smallest loss of those that improve on doing nothing; no simpler one is certain to be as good."
-        )
+        names = [one.name for one in advice.candidates]
+        least = "It has the smallest loss of those that improve on doing nothing"
+        if names.index(advice.name) == 1:
+            return f"{least}, and is the simplest."
+        measure = stack_of(names)
+        good = f"as good as {measure}" if measure not in (None, advice.name) else "as good"
+        return f"{least}; no simpler one is certain to be {good}."
     behind = f"{advice.best}: the difference is {_written(advice, chosen.behind_best)}"
     if advice.name == stack_of([advice.name]):
         return (

@@ -75,11 +75,11 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     out.print(table)
     wrong, missed = cost.costs["false_positive"], cost.costs["false_negative"]
     notes = [
-        "difference: to the first",
+        "difference: minus the first",
         f"costs: {wrong:.4g} where acting was wrong, {missed:.4g} where not acting was",
     ]
     if change is not None:
-        notes.append(f"after {change.method}: every row by a fit to other rows")
+        notes.append(f"after {change.method}: each row is calibrated by a fit to other rows")
     for note in [*notes, *without_limits(cost, change)]:
         out.print(Text(printable(note), style="dim"))
 

@@ -63,7 +63,7 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
         keys, floor = {**parts, **also}, smallest_pvalue(result)
         yield f"p-values of its parts, each by itself: {_listed(parts, keys, floor)}."
         if also:
-            yield f"Beside them, without a say: {_listed(also, keys, floor)}."
+            yield f"Others, which do not decide: {_listed(also, keys, floor)}."
     if result.about is not None:
         yield f"Detects: {result.about.meaning}"
         yield result.about.caution

@@ -49,7 +49,7 @@ def _words(levels: Levels, allowed: frozenset[int]) -> str:
     else:
         named = ", ".join(printable(levels.texts[code], LONGEST_LEVEL) for code in known[:MOST_NAMED])
         more = f" or {len(known) - MOST_NAMED} others" if len(known) > MOST_NAMED else ""
-        words = f"{name} one of {named}{more}"
+        words = f"{name} is one of {named}{more}"
     return f"{words} or missing" if missing in allowed else words
 
 

@@ -88,7 +88,7 @@ class BlockSKCETest(CalibrationTest):
         if n_blocks < 2:
             raise InputError(
                 f"the test needs at least two complete blocks of {self.blocksize} rows, but there are {data.n_samples} "
-                "rows. Pass a smaller blocksize."
+                "rows. Use more rows, a smaller blocksize, or OmnibusTest (--test omnibus)."
             )
         pairs = self._check_pairs(data)
         weights = relative_weights(data)

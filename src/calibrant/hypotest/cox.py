@@ -21,9 +21,10 @@ from calibrant.results import Description
 CONSTANT = 1e-10
 """Predictions whose log-odds differ by less than this count as equal."""
 
+WITHOUT_FIT = "Use SpiegelhalterTest or ECCETest (--test spiegelhalter ecce), which need no fit"
 UNBOUNDED = (
     "the likelihood of slope and intercept must have a maximum, but none was found: the two outcomes are almost "
-    "separated by a threshold. Use SpiegelhalterTest or ECCETest, which need no fit, or test more rows."
+    f"separated by a threshold. {WITHOUT_FIT}, or test more rows."
 )
 
 LEAST_CURVATURE = 1000 * PENALTY
@@ -153,16 +154,17 @@ def _check_estimable(log_odds: FloatArray, labels: IntArray) -> None:
     if labels.min() == labels.max():
         raise InputError(
             f"both outcomes must occur, but all {len(labels)} rows have outcome {int(labels[0])}: the most likely "
-            "intercept is infinite. Use SpiegelhalterTest or ECCETest, which need no fit."
+            f"intercept is infinite. {WITHOUT_FIT}."
         )
     if np.ptp(log_odds) < CONSTANT:
         raise InputError(
-            "predictions must differ for a slope to be defined, but all are equal. Use ECCETest, which needs no slope."
+            "predictions must differ for a slope to be defined, but all are equal. Use ECCETest (--test ecce), which "
+            "needs no slope."
         )
     if _separated(log_odds[:, None], labels[:, None] == 1).any():
         raise InputError(
             "predictions of the two outcomes must overlap, but a threshold separates them: the most likely slope is "
-            "infinite. Use SpiegelhalterTest or ECCETest, which need no fit, or test more rows."
+            f"infinite. {WITHOUT_FIT}, or test more rows."
         )
 
 

@@ -1,5 +1,6 @@
 """What limits require of the data for known coverage."""
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple, Self
 
@@ -81,7 +82,7 @@ def what_is_missing(method: str, metric: Metric, data: object, bootstrap: Bootst
 
 def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if not isinstance(metric, SKCE) or not is_known(metric, data):
-        return "limits are for the unbiased estimate from rows of equal weight, in one block, without random features"
+        return "limits need the unbiased estimate of single rows of equal weight, in one block, no random features"
     if not metric.sorts_pairs(data) and data.n_samples**2 * data.n_classes > MOST_PAIRED:
         return "its distribution, a sum over all pairs of rows, takes too long for this many rows"
     if data.n_samples < FEWEST_PAIRED:
@@ -90,7 +91,7 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
         return "its lengthscale is far below the median distance of the predictions"
     missing = too_few_wrong(data, FEWEST["law"])
     if not missing and has_calm_labels(metric, data):
-        return "the labels scatter less than the predictions say, so they would be too wide"
+        return "the labels scatter less than the predictions say, so limits would be too wide"
     return missing
 
 
@@ -105,7 +106,7 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
     short = [rows for rows in rows_of_outcomes(metric.view(data)) if not rows.are(fewest)]
     if short:
         kind = "wrong and right answers" if isinstance(metric, SelectiveMetric) else "rows of the rarer outcome"
-        return f"{_sentence(fewest, kind)}{_effective(data, min(short))}"
+        return _sentence(fewest, kind, data, min(short))
     return SEPARATED if is_separated(data, metric) else ""
 
 
@@ -146,7 +147,7 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     """
     rows = data.once("wrong rows", lambda: Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
     if not rows.are(fewest):
-        return f"{_sentence(fewest, 'wrong rows')}{_effective(data, rows)}"
+        return _sentence(fewest, "wrong rows", data, rows)
     if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
         return ""
     found = (
@@ -164,10 +165,12 @@ def too_thin(metric: Metric, data: Predictions) -> str:
     return "" if filled else "its bins hold too few rows: more rows or fewer bins are needed"
 
 
-def _sentence(fewest: Fewest, kind: str) -> str:
+def _sentence(fewest: Fewest, kind: str, data: Predictions, rows: "Rows") -> str:
+    expected, observed = (math.floor(10 * number) / 10 for number in rows)  # 14.99 is less than 15, and looks it.
+    counted = " (in rows of equal weight)" if data.is_weighted else ""
     return (
         f"at least {fewest.expected} {kind} must be expected from the predictions and {fewest.observed} observed, or "
-        f"{MANY} observed, but there are fewer"
+        f"{MANY} observed, but {expected:g} are expected and {observed:g} observed{counted}"
     )
 
 

@@ -18,7 +18,7 @@ INFLUENTIAL = (CoxSlope, CoxIntercept, InTheLarge, ObservedExpectedRatio, Select
 
 Influential: TypeAlias = CoxSlope | CoxIntercept | InTheLarge | ObservedExpectedRatio | SelectiveMetric
 
-SEPARATED = "a threshold on the predictions separates the outcomes, so no finite line is best"
+SEPARATED = "a threshold on the predictions separates the outcomes, or all predictions are equal: no one line is best"
 
 
 def sandwich(

@@ -132,10 +132,11 @@ def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     label = _choose_label(file, names, request, ARRAY_LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
-    _check_roles(file, label, request)
-    defaults = ("logits", *ARRAY_PROBS) if request.logits else ARRAY_PROBS
+    usual = (*ARRAY_PROBS, *(name for name in SINGLES if name != CONFIDENCE))
+    defaults = ("logits", *usual) if request.logits else usual
     if request.probs is not None and len(request.probs) > 1:
         raise InputError(f"{file}: probs must name one array, but names {len(request.probs)}.")
+    _check_roles(file, label, request)
     wanted = request.probs[0] if request.probs else None
     advice = _logits_hint(names, request) or forecasts_hint(names, WHOLE_DRAWS)
     probs = choose_one(file, names, "probs", wanted, defaults, advice)

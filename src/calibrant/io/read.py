@@ -65,7 +65,7 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
         p0, p1, ..., else a single column proba, prob, probability, p, score or confidence, which is the probability of
         class 1. Beside a column correct, confidence is that of an answer being right. One column of lists or of
         fixed-size arrays also gives a whole row of probabilities in each cell. In an NPZ file one array, by default
-        probs, predictions, probabilities or y_prob.
+        probs, predictions, probabilities or y_prob, else proba, prob, probability, p or score.
     weight : str, optional
         Column of the weights.
     logits : bool, default=False

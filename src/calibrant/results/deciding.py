@@ -23,9 +23,9 @@ def base_rate_words(report: DecisionReport) -> str:
     --------
     >>> print(base_rate_words(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)})))
     Probabilities and rows are moved to another base rate: class yes from 50% to 2%. This is right if the probabilities
-    are calibrated here and each class looks the same there. A probability of 50% of yes becomes 2%. Weights fix the
-    share of each class, so that tests and ranges by chance, which redraw labels, are rough here: judge calibration at
-    the base rate of the rows.
+    are calibrated here and each class looks the same there. A probability of 50% of class yes becomes 2%. Weights fix
+    the share of each class, so that tests and ranges by chance, which redraw labels, are rough here: judge calibration
+    at the base rate of the rows.
     """
     shown = [*report.base_rate.items()][len(report.base_rate) == 2 :][:FEW]
     words = ", ".join(f"class {name} from {percent(old)} to {percent(new)}" for name, (old, new) in shown)
@@ -43,7 +43,7 @@ def _halved(report: DecisionReport) -> str:
     if len(report.base_rate) != 2:
         return ""
     name, rates = list(report.base_rate.items())[1]
-    return f"A probability of 50% of {name} becomes {percent(moved_probability(0.5, *rates))}. "
+    return f"A probability of 50% of class {name} becomes {percent(moved_probability(0.5, *rates))}. "
 
 
 def moved_probability(probability: float, old: float, new: float) -> float:

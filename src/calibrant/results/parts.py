@@ -68,18 +68,18 @@ def part_name(key: str, keys: Iterable[str]) -> PartName:
 
 
 def parts_in_words(details: Mapping[str, Any]) -> dict[str, str]:
-    """Return what revealed an error, and the p-values of parts with and without a say, by the names of every screen.
+    """Return what revealed an error, and the p-values of parts that decide and of others, by the names of every screen.
 
     Examples
     --------
     >>> parts_in_words({"parts": {"bias": {"pvalue": 0.001}, "ecce": {"pvalue": 0.25}}, "revealed_by": "the mean"})
-    {'revealed by': 'the mean', 'parts': 'p of mean 0.001, range of predictions 0.25'}
+    {'revealed by': 'the mean', 'parts': 'p-values of mean: 0.001; range of predictions: 0.25'}
     """
     deciding, others = details.get("parts", {}), details.get("also", {})
     keys, floor = {**deciding, **others}, details.get("smallest_pvalue")
     found = {"revealed by": str(details.get("revealed_by", ""))}
-    for heading, parts in (("parts", deciding), ("without a say", others)):
+    for heading, parts in (("parts", deciding), ("not decisive", others)):
         words = {part_name(key, keys).label: bare_pvalue(part["pvalue"], floor) for key, part in parts.items()}
-        listed = ", ".join(f"{label} {value}" for label, value in words.items())
-        found[heading] = f"p of {listed}" if listed else ""
+        listed = "; ".join(f"{label}: {value}" for label, value in words.items())
+        found[heading] = f"p-values of {listed}" if listed else ""
     return {heading: words for heading, words in found.items() if words}

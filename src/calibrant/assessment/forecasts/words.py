@@ -24,12 +24,12 @@ MIXED = "too narrow in parts and too wide in others"
 """What is wrong with a shape, if nothing more is known."""
 
 ALIKE = (
-    "No calibrator here mends a trend of the centre: each moves all forecasts alike. Refit the model, or put a "
+    "No calibrator here corrects a trend of the centre: each moves all forecasts alike. Refit the model, or put a "
     "regression of targets on its predictions, fitted to other rows, in their place."
 )
 BY_PARTS = (
-    "No calibrator here mends a spread that is wrong in parts of such forecasts. Refit the model, or fit a calibrator "
-    "to the rows of each part."
+    "No calibrator here corrects a spread that is wrong in parts of such forecasts. Refit the model, or fit a "
+    "calibrator to the rows of each part."
 )
 BY_WIDTH = "The calibrator for that is spread-by-level."
 """What to do about a trend: of the centre; of the spread, if nothing mends it; of the spread over the width of laws."""

@@ -81,7 +81,10 @@ def cells_of(day: Day, c: int | None) -> Cells:
     if isinstance(day, Predictions):
         return cells_of_rows(day.top_label() if c is None else day.one_vs_rest(c))
     if day.is_weighted:
-        raise InputError("days must have rows of weight 1, but a sketch has weights: evidence would count rows twice.")
+        raise InputError(
+            "days must have rows of weight 1, but a sketch has weights: evidence would count rows twice. Make it "
+            "without weights."
+        )
     found = day.cells(c)
     probs = np.column_stack([1.0 - found.means, found.means])
     return gather(probs, found.counts.astype(np.float64), found.events.astype(np.float64))
