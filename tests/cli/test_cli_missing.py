@@ -25,7 +25,7 @@ def test_training_names_its_extra(tmp_path, capsys, monkeypatch):
 
 def test_reading_names_its_extra(tmp_path, capsys, monkeypatch):
     path = tmp_path / "a.csv"
-    path.write_text("p,label\n0.5,1\n")
+    path.write_text('p,label\n"0.5",1\n')  # Quoted: small tables without quotes are read without polars.
     told = complaint(capsys, monkeypatch, "polars", "evaluate", str(path))
     assert 'pip install "calibrant[cli]"' in told
     assert "defect" not in told

@@ -330,5 +330,5 @@ def test_the_part_that_is_named_is_that_of_the_verdict_and_decides(n_classes):
     assert verdict.gave_away == {2: "the mean (too high)", 3: "the curve of the confidence (too high)"}[n_classes]
     shown = repr(found)
     assert verdict.gave_away in shown
-    assert {2: "range of predictions ≤ 0.01", 3: "mean confidence ≤ 0.01"}[n_classes] in " ".join(shown.split())
+    assert {2: "range of predictions: ≤ 0.01", 3: "mean confidence: ≤ 0.01"}[n_classes] in " ".join(shown.split())
     assert not any(key in shown for key in ("found_by", "ecce", "spiegelhalter", "top-label"))

@@ -37,7 +37,7 @@ def _old_shares(reference: Predictions) -> tuple[FloatArray, FloatArray]:
 
     Examples
     --------
-    >>> means, root = old_shares(Predictions([0.2, 0.4, 0.6, 0.8], labels=[0, 0, 1, 1]))
+    >>> means, root = _old_shares(Predictions([0.2, 0.4, 0.6, 0.8], labels=[0, 0, 1, 1]))
     >>> means.tolist(), round(float((root @ root.T)[1, 1]), 6)
     ([0.5, 0.5], 0.0125)
     """
