@@ -189,3 +189,20 @@ def test_standard_input(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"p,y\n0.2,0\n0.7,1\n0.9,1\n")))
     assert main(["evaluate", "-", "--engine", "local", "--json", "--resamples", "99", "--metrics", "ece"]) == 0
     assert '"n_samples": 3' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "option, needed",
+    {
+        "--waves 8": "--engine",
+        "--skip-bad": "--engine",
+        "--scheduler tcp://nowhere": "--engine dask",
+        "--engine local --master local[2]": "--engine spark",
+    }.items(),
+)
+def test_an_option_without_effect_is_refused(tmp_path, capsys, option, needed):
+    file = tmp_path / "a.csv"
+    file.write_text("p,label\n0.5,1\n0.5,0\n")
+    assert main(["evaluate", str(file), *option.split()]) == 2
+    name = option.replace("--engine local ", "").split()[0]
+    assert f"{name} needs {needed}. Add that, or leave {name} out." in capsys.readouterr().err

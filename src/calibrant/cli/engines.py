@@ -61,6 +61,7 @@ class Engine:
         from calibrant.cli import outputs, show
         from calibrant.scale.reading import files_of
 
+        self._check(is_sketched=True)
         with _from_input(files) as given:
             names = files_of(given)
             options = {**source.as_options(), "by": by, "features": self.waves}
@@ -75,7 +76,23 @@ class Engine:
 
     def makes_sketch(self, files: Sequence[Path]) -> bool:
         """Whether files are gone through in bounded memory; saved sketches are not."""
-        return self.engine is not None or any(file.is_dir() for file in files)
+        is_sketched = self.engine is not None or any(file.is_dir() for file in files)
+        self._check(is_sketched=is_sketched)
+        return is_sketched
+
+    def _check(self, *, is_sketched: bool) -> None:
+        """Refuse options that would have no effect."""
+        from calibrant.exceptions import InputError
+
+        effects = {
+            "--waves": (self.waves is not None, is_sketched, "--engine"),
+            "--skip-bad": (self.skip_bad, is_sketched, "--engine"),
+            "--scheduler": (self.scheduler is not None, self.engine == "dask", "--engine dask"),
+            "--master": (self.master is not None, self.engine == "spark", "--engine spark"),
+        }
+        for option, (is_given, has_effect, needed) in effects.items():
+            if is_given and not has_effect:
+                raise InputError(f"{option} needs {needed}. Add that, or leave {option} out.")
 
     def fit(self, files: Sequence[Path], source: "Source", method: str) -> "Fitted":
         """Fit temperature, vector or matrix scaling by passes over the files."""

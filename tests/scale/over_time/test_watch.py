@@ -59,11 +59,11 @@ def test_the_story_says_which_days_its_numbers_are_of_and_gives_limits():
     repair = found.repair
     n_fitted, n_all = len(repair.fitted), len(repair.fitted) + len(repair.later)
     assert f"fitted to the first {n_fitted} of these {n_all} days (shift and slope above: to all)" in story
-    assert story.count("nats per 1000 rows") == 2
+    assert story.count("lowers the sum of log losses by") == 2
     chosen = next(each for each in repair.candidates if each.name == repair.name)
     rows = sum(day.n_samples for day in result.days if day.name in repair.fitted)
     assert chosen.fitted_gain == pytest.approx(1000 * chosen.gain / rows)
-    assert f"It gains {chosen.fitted_gain:.3g} nats per 1000 rows there" in story
+    assert f"There it lowers the sum of log losses by {chosen.fitted_gain:.3g} per 1000 rows" in story
 
 
 def test_sizes_are_those_of_the_change():

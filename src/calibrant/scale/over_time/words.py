@@ -102,11 +102,11 @@ def _repair(repair: Repair, log_limit: float) -> list[str]:
     found = f"What repairs it: {own.label}{_formula(repair)}, fitted to {_fitted_to(repair)}."
     best = max(repair.candidates, key=lambda candidate: candidate.score)
     more = (
-        f"; on all rows together it is within 2 nats of the best, {best.name}, after a penalty for their parameters"
+        f"; on all rows together its log-likelihood is within 2 of the best, {best.name}, after a penalty for parameters"
         if best.name != repair.name
         else ""
     )
-    found += f" It gains {_nats(own.fitted_gain)} nats per 1000 rows there{more}."
+    found += f" There it lowers the sum of log losses by {_gain(own.fitted_gain)} per 1000 rows{more}."
     return [found, _later(repair, own.later_gain, log_limit)]
 
 
@@ -132,7 +132,9 @@ def _formula(repair: Repair) -> str:
 def _later(repair: Repair, gain: float | None, log_limit: float) -> str:
     if gain is None or repair.later_log_e is None:
         return "It has not been judged on other days, as there are none yet."
-    where = f"On {counted(len(repair.later), 'later day')} it gains {_nats(gain)} nats per 1000 rows"
+    where = (
+        f"On {counted(len(repair.later), 'later day')} it lowers the sum of log losses by {_gain(gain)} per 1000 rows"
+    )
     if repair.later_log_e >= log_limit:
         return f"{where}, but they contradict the repaired predictions (evidence {odds(repair.later_log_e)}): refit."
     return f"{where}, and they do not contradict the repaired predictions (evidence {odds(repair.later_log_e)})."
@@ -180,12 +182,12 @@ def odds(log_e: float) -> str:
     return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
 
 
-def _nats(gain: float) -> str:
+def _gain(gain: float) -> str:
     """Return a gain in at least three digits, and never as a power of ten.
 
     Examples
     --------
-    >>> _nats(1001.4), _nats(32.41)
+    >>> _gain(1001.4), _gain(32.41)
     ('1,001', '32.4')
     """
     return f"{gain:,.0f}" if abs(gain) >= 100 else f"{gain:.3g}"
