@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.groups.tails import EventSum, count_law
+from calibrant._core.laws import expit
+from calibrant.groups.tails import EXACT_ROWS, EventSum, count_law
 
 probabilities = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=8)
 
@@ -41,6 +42,38 @@ def test_small_probabilities_are_exact_far_in_the_tail():
     """Of 40 fair coins all heads: 2^-40 to the last digits."""
     assert count_law(np.full(40, 0.5))[-1] == pytest.approx(2.0**-40, rel=1e-13)
     assert EventSum(np.full(40, 0.5), None, 40.0).upper() == pytest.approx(2.0**-40, rel=1e-12)
+
+
+@st.composite
+def counts_and_shifts(draw):
+    """Return log-odds of rows, from all alike to nearly certain ones of both kinds, a count, and a shift."""
+    n = draw(st.integers(1, EXACT_ROWS))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    log_odds = np.clip(rng.normal(draw(st.floats(-30, 30)), draw(st.sampled_from([0.0, 1.0, 5.0, 20.0])), n), -34, 34)
+    return log_odds, draw(st.integers(0, n)), draw(st.floats(-40, 40))
+
+
+@settings(max_examples=200)
+@given(counts_and_shifts())
+def test_one_law_gives_the_tail_at_every_shift(case):
+    """Against the law of the shifted probabilities, as far in the tail as that one has digits."""
+    log_odds, total, shift = case
+    events = EventSum(expit(log_odds), None, float(total))
+    exact = float(count_law(expit(events._log_odds + shift))[total:].sum())
+    assert events.upper(shift) == pytest.approx(min(exact, 1.0), rel=1e-10, abs=1e-290)
+
+
+def test_one_law_serves_a_whole_search_of_limits(monkeypatch):
+    from calibrant.groups import tails
+
+    laws = []
+    monkeypatch.setattr(tails, "count_law", lambda probs: laws.append(len(probs)) or count_law(probs))
+    probs = np.random.default_rng(0).uniform(0.01, 0.3, 400)
+    low, high = EventSum(probs, None, 70.0).shift_limits(0.05)
+    assert laws == [400, 400]  # One for each end.
+    log_odds = np.log(probs / (1 - probs))
+    assert count_law(expit(log_odds + low))[70:].sum() == pytest.approx(0.025, rel=1e-4)
+    assert count_law(expit(log_odds + high))[:71].sum() == pytest.approx(0.025, rel=1e-4)
 
 
 @pytest.mark.parametrize("mean, sd", [(-4.0, 1.0), (0.0, 1.0), (1.0, 2.0)])

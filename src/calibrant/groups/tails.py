@@ -20,6 +20,9 @@ CERTAIN = 1e-15
 FARTHEST = 40.0
 """Log-odds are moved by at most this much."""
 
+FARTHEST_TILT = 50.0
+"""Log-odds of probabilities kept from 0 and 1, moved by this, lead to expect next to all events, or next to none."""
+
 
 @dataclass(frozen=True, eq=False)
 class EventSum:
@@ -54,7 +57,8 @@ class EventSum:
 
     Examples
     --------
-    >>> EventSum(np.array([0.5, 0.5]), None, 2.0).upper(), EventSum(np.array([0.5, 0.5]), None, 2.0).pvalue
+    >>> heads = EventSum(np.array([0.5, 0.5]), None, 2.0)
+    >>> round(heads.upper(), 12), round(heads.pvalue, 12)
     (0.25, 0.5)
     """
 
@@ -70,11 +74,36 @@ class EventSum:
     def upper(self, shift: float = 0.0) -> float:
         """Return the probability of a sum at least this large, if log-odds are moved by the shift times the weight."""
         if self.weights is None and len(self.probs) <= EXACT_ROWS:
-            law = count_law(expit(self._log_odds + shift))
-            return min(1.0, float(law[round(self.total) :].sum()))
+            return self._exact(shift)
         if self.total >= self._most * (1 - 1e-12):  # Every event: the saddlepoint is infinitely far.
             return float(np.exp(-np.logaddexp(0.0, -(self._log_odds + shift * self._w)).sum()))
         return self._saddlepoint(shift)
+
+    def _exact(self, shift: float) -> float:
+        r"""Return the upper tail of a count, from one law for every shift.
+
+        A shift of all log-odds by d tilts the law: :math:`P_d(k) \propto P_0(k) e^{dk}`. Kept is the law whose mean is
+        about the observed count t, so that no term near t underflows. These decide about every tail: of a law with a
+        smaller mean it is the sum from t on, and of one with a larger mean 1 minus the sum below t.
+        """
+        total = round(self.total)
+        if total <= 0:
+            return 1.0
+        base, logs = self._logs_of_law
+        own = np.arange(total, len(logs)) if shift <= base else np.arange(total)
+        tail = float(np.exp(logs[own] + shift * own - self._generating(shift)).sum())
+        return min(1.0, tail) if shift <= base else max(0.0, 1.0 - tail)
+
+    @cached_property
+    def _logs_of_law(self) -> tuple[float, FloatArray]:
+        """The shift at which the observed count is expected, and logarithms of the law there, tilted back."""
+        expected = min(self.total, len(self.probs) - 0.5)
+        base = root(
+            lambda d: float(expit(self._log_odds + d).sum()) - expected, -FARTHEST_TILT, FARTHEST_TILT, xtol=0.01
+        )
+        law = count_law(expit(self._log_odds + base))
+        with np.errstate(divide="ignore"):  # What underflowed is far from the observed count.
+            return base, np.log(law) - base * np.arange(len(law)) + self._generating(base)
 
     def shift_limits(self, level: float) -> tuple[float, float]:
         """Return the shifts of the log-odds at which either tail has half of the level: its confidence limits."""
