@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import Forecasts, InputError, Laplace, Mixture, MvNormal, Normal, Samples
 from calibrant.binning import EqualMass, EqualWidth
-from calibrant.curves.forecasts import pit_histogram, quantile_curve, spread_curve
+from calibrant.curves.forecasts import binomial_limits, pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import MonteCarlo, pit
 from calibrant.forecasts.transform import level_shares
 from calibrant.metrics import ENCE, IntervalCoverage, QuantileCalibration
@@ -239,3 +241,16 @@ BAD = {
 def test_bad_arguments_are_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@settings(max_examples=100)
+@given(
+    st.integers(1, 200) | st.integers(1, 10**7),
+    st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.05, 0.1, 0.5, 1.0]), min_size=1, max_size=8),
+    st.floats(0.01, 0.999) | st.sampled_from([0.8, 0.9, 0.95, 0.99]),
+)
+def test_limits_of_a_binomial_count_are_those_of_scipy(n, shares, level):
+    shares, tail = np.array(shares), (1 - level) / 2
+    low, high = binomial_limits(shares, n, level)
+    np.testing.assert_array_equal(low, stats.binom.ppf(tail, n, shares) / n)
+    np.testing.assert_array_equal(high, stats.binom.isf(tail, n, shares) / n)

@@ -15,6 +15,9 @@ from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, level_shares, pit_limits
 from calibrant.results.forecasts import PITHistogram, QuantileCurve, SpreadCurve
 
+TIE = 1e-12
+"""Probabilities that differ by this share of themselves are taken as equal: they do by rounding."""
+
 Form = Literal["quantile", "interval"]
 """Whether a level speaks of the part of a law below its quantile, or of its central interval."""
 
@@ -143,11 +146,25 @@ def shares_between(
 
 def binomial_limits(shares: FloatArray, n: float, level: float) -> tuple[FloatArray, FloatArray]:
     """Return limits, as shares, that a binomial count with these probabilities keeps with at least this probability."""
-    from scipy.stats import binom
+    from scipy.special import betainc  # Not `scipy.stats`, whose import takes longer than a whole report.
 
     trials = max(1, round(n))
     tail = (1 - level) / 2
-    return binom.ppf(tail, trials, shares) / trials, binom.isf(tail, trials, shares) / trials
+    # P(count <= k) and P(count > k), which is more exact than 1 minus the other.
+    low = _least_count(lambda k: betainc(trials - k, k + 1, 1 - shares) >= tail * (1 - TIE), trials, shares)
+    high = _least_count(lambda k: betainc(k + 1, trials - k, shares) <= tail * (1 + TIE), trials, shares)
+    return low / trials, high / trials
+
+
+def _least_count(holds: Callable[[FloatArray], BoolArray], trials: int, shares: FloatArray) -> FloatArray:
+    """Return for each share the least count, up to the number of trials, from which on something holds: bisection."""
+    low, high = np.zeros(len(shares)), np.full(len(shares), float(trials))
+    while np.any(low < high):
+        middle = np.floor((low + high) / 2)
+        enough = holds(middle)
+        low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
+        low = np.minimum(low, high)
+    return high
 
 
 def effective_rows(weights: FloatArray) -> float:
