@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._core.exponential import exp_in_place
 from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import LARGEST, SMALLEST
 
@@ -39,7 +40,7 @@ def check_kernel(profile: str, lengthscale: float) -> None:
 def kernel_value(profile: Profile, lengthscale: float, distance: FloatArray) -> FloatArray:
     """Return the target kernel at these distances."""
     ratio = distance / lengthscale
-    return np.exp(-0.5 * ratio * ratio if profile == "gaussian" else -ratio)
+    return exp_in_place(np.asarray(-0.5 * ratio * ratio if profile == "gaussian" else -ratio))
 
 
 @np.errstate(all="ignore")  # Underflow is right in the tails; branches that are not chosen may overflow.
@@ -60,7 +61,7 @@ def expected_kernel(
 
 
 def _normal(z: FloatArray, sd: FloatArray) -> FloatArray:
-    return np.exp(-0.5 * np.square(z / sd)) / (np.sqrt(2 * np.pi) * sd)
+    return exp_in_place(np.asarray(-0.5 * np.square(z / sd))) / (np.sqrt(2 * np.pi) * sd)
 
 
 def _normal_laplace(z: FloatArray, sd: FloatArray, t: FloatArray) -> FloatArray:

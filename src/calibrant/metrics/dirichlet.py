@@ -11,6 +11,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
+from calibrant._core.exponential import exp_in_place
 from calibrant._core.laws import log_gamma
 from calibrant._core.threads import in_order
 from calibrant.metrics.gaps import over_rows_with_neighbours
@@ -223,7 +224,7 @@ def _kernel(targets: slice, logs: FloatArray, exponents: FloatArray, constants: 
     own = np.arange(len(K))
     K[own, own + targets.start] = -np.inf
     K -= np.maximum(K.max(axis=1, keepdims=True), _LOG_0 / 1e6)
-    return np.exp(K, out=K)
+    return exp_in_place(K)
 
 
 def _rows(predictions: Predictions, most: int) -> IntArray:
