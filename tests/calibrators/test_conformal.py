@@ -17,7 +17,13 @@ from calibrant.calibrators.forecasts import (
     coverage_test,
     judge_intervals,
 )
-from calibrant.calibrators.forecasts.ranks import confident_rank, order_statistic, rank_at_least, rank_at_most
+from calibrant.calibrators.forecasts.ranks import (
+    confident_rank,
+    coverage_law,
+    order_statistic,
+    rank_at_least,
+    rank_at_most,
+)
 from calibrant.metrics import IntervalCoverage, IntervalWidth
 from forecast_laws import g1
 
@@ -339,3 +345,15 @@ class TestCheck:
         calibrator, n, *more = arguments
         with pytest.raises(error, match=words):
             check_intervals(calibrator, self.narrow(n, 0), *more)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 3000), st.integers(1, 3000), st.floats(0, 1))
+def test_the_law_of_the_coverage_is_that_of_scipy(rows, n, share):
+    rank = min(max(round(share * n), 1), n)
+    law, expected = coverage_law(rows, rank, n), stats.betabinom(rows, rank, n + 1 - rank)
+    some = np.unique(np.linspace(0, rows, 12).astype(int))
+    np.testing.assert_allclose(law[some], expected.cdf(some), rtol=1e-9, atol=1e-300)
+    assert law[-1] == 1.0
+    levels = [0.025 * (1 - 1e-9), 0.975 * (1 - 1e-9)]  # Rows and ranks exist where 0.025 itself is reached.
+    assert np.searchsorted(law, levels).tolist() == expected.ppf(levels).tolist()

@@ -113,7 +113,7 @@ def _print_promises(calibrator: Any) -> None:
     """Print what the rows of the fit make of the promise: the law of the coverage of new rows."""
     from rich.table import Table
     from rich.text import Text
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     from calibrant.cli.outputs import console
     from calibrant.io import printable
@@ -128,7 +128,7 @@ def _print_promises(calibrator: Any) -> None:
     ):
         held = "all: too few rows, infinite intervals" if rank > n else ""
         if 0 < rank <= n:
-            low, high = beta.ppf([0.025, 0.975], rank, n + 1 - rank)
+            low, high = betaincinv(rank, n + 1 - rank, [0.025, 0.975])
             held = f"{low:.1%} to {high:.1%}"
         written = ", ".join(significant(float(score)) for score in scores)
         table.add_row(Text(printable(str(name) or "all")), f"{n:,}", f"{rank:,}" if rank else "", written, held)

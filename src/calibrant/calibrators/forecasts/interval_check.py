@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray, Rng
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts.conformal import Conformal
-from calibrant.calibrators.forecasts.ranks import coverage_test
+from calibrant.calibrators.forecasts.ranks import SLACK, coverage_law, coverage_test
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.results import CoveredPart, DrawnIntervals, IntervalCheck, PredictionIntervals
@@ -147,11 +147,10 @@ def _by_chance(
     n = 0 if group is None else int(found.n_fitted[group])
     if not 0 < rank <= n:
         return None, None, None
-    from scipy.stats import betabinom
-
-    law, tail = betabinom(n_rows, rank, n + 1 - rank), (1 - BY_CHANCE) / 2
-    low, high = (float(law.ppf(q)) / n_rows for q in (tail, 1 - tail))
-    return low, high, min(1.0, float(law.cdf(n_hits)))
+    law, tail = coverage_law(n_rows, rank, n), (1 - BY_CHANCE) / 2
+    # Least counts that are not exceeded with these probabilities, up to rounding of the law.
+    low, high = (int(np.searchsorted(law, q * (1 - SLACK))) / n_rows for q in (tail, 1 - tail))
+    return low, high, float(law[n_hits])
 
 
 def _drawn(ends: _Ends) -> DrawnIntervals:

@@ -135,11 +135,27 @@ def coverage_test(
 
 
 def _pvalue(intervals: PredictionIntervals, group: int, hits: int, rows: int, alternative: str) -> float:
-    from scipy.stats import betabinom
-
-    k, n = int(intervals.ranks[group]), int(intervals.n_fitted[group])
-    law = betabinom(rows, k, n + 1 - k)
-    fewer = float(law.cdf(hits))
+    law = coverage_law(rows, int(intervals.ranks[group]), int(intervals.n_fitted[group]))
+    fewer = float(law[hits])
     if alternative == "less":
-        return min(fewer, 1.0)
-    return min(1.0, 2 * min(fewer, float(law.sf(hits - 1))))
+        return fewer
+    return min(1.0, 2 * min(fewer, 1 - float(law[hits - 1]) if hits else 1.0))
+
+
+def coverage_law(rows: int, rank: int, n_fitted: int) -> FloatArray:
+    """Return the probabilities that at most 0, 1, ..., all of some rows lie within the interval of a rank.
+
+    The share that it covers is Beta(rank, n + 1 - rank), so that their number is beta-binomial.
+
+    Examples
+    --------
+    >>> coverage_law(rows=2, rank=1, n_fitted=1).round(9).tolist()  # The share is uniform, and so is the number.
+    [0.333333333, 0.666666667, 1.0]
+    """
+    from scipy.special import betaln  # Not `scipy.stats`, whose import takes longer than most fits.
+
+    k, against = np.arange(rows + 1), n_fitted + 1 - rank
+    logs = betaln(k + rank, rows - k + against) - betaln(rank, against) - betaln(rows - k + 1, k + 1)
+    found = np.minimum(np.cumsum(np.exp(logs) / (rows + 1)), 1.0)
+    found[-1] = 1.0
+    return found
