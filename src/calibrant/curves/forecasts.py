@@ -146,7 +146,7 @@ def shares_between(
 
 def binomial_limits(shares: FloatArray, n: float, level: float) -> tuple[FloatArray, FloatArray]:
     """Return limits, as shares, that a binomial count with these probabilities keeps with at least this probability."""
-    from scipy.special import betainc  # Not `scipy.stats`, whose import takes longer than a whole report.
+    from scipy.special import betainc  # Not `scipy.stats`, whose import takes most of a second.
 
     trials = max(1, round(n))
     tail = (1 - level) / 2

@@ -152,7 +152,7 @@ def coverage_law(rows: int, rank: int, n_fitted: int) -> FloatArray:
     >>> coverage_law(rows=2, rank=1, n_fitted=1).round(9).tolist()  # The share is uniform, and so is the number.
     [0.333333333, 0.666666667, 1.0]
     """
-    from scipy.special import betaln  # Not `scipy.stats`, whose import takes longer than most fits.
+    from scipy.special import betaln  # Not `scipy.stats`, whose import takes most of a second.
 
     k, against = np.arange(rows + 1), n_fitted + 1 - rank
     logs = betaln(k + rank, rows - k + against) - betaln(rank, against) - betaln(rows - k + 1, k + 1)
