@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,77 +22,63 @@ from pathlib import Path
 from calibrant.lab.experiment import run, work
 import calibrant.assessment.comparison, calibrant.curves, calibrant.report.experiment
 # Forked processes begin with the work.
-if "trained" in sys.argv:
+if sys.argv[4] == "trained":
     from without_compiler import torch
     import calibrant.lab.training
     from calibrant.lab.datasets import load_dataset
     load_dataset("digits")
-
-def kill(folder, rng):
-    out, kept, kills, code = folder / "killed", {}, 0, 1
-    while code:
-        child = os.fork()
-        if not child:
-            try:
-                run(folder / "config.toml", out)
-            except BaseException as error:
-                print(repr(error), file=sys.stderr)
-                os._exit(2)
-            os._exit(0)
-        if kills < 5:
-            time.sleep(rng.uniform(0.0, 0.4))
-            os.kill(child, signal.SIGKILL)
-        _, ended = os.waitpid(child, 0)
-        code = os.waitstatus_to_exitcode(ended)
-        if code > 0:
-            sys.exit(code)
-        kills += code < 0
-        for seal in out.glob("steps/*.sha256"):
-            kept.setdefault(seal.name, seal.stat().st_mtime_ns)
-    redone = [name for name, time in kept.items() if (out / "steps" / name).stat().st_mtime_ns != time]
-    return {"kills": kills, "redone": redone}
-
-print(json.dumps({name: kill(Path(name), random.Random(seed)) for seed, name in enumerate(sys.argv[1:], start=1)}))
+config, out, rng = sys.argv[1], Path(sys.argv[2]), random.Random(int(sys.argv[3]))
+kept, kills, code = {}, 0, 1
+while code:
+    child = os.fork()
+    if not child:
+        try:
+            run(config, out)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr)
+            os._exit(2)
+        os._exit(0)
+    if kills < 5:
+        time.sleep(rng.uniform(0.0, 0.4))
+        os.kill(child, signal.SIGKILL)
+    _, ended = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(ended)
+    if code > 0:
+        sys.exit(code)
+    kills += code < 0
+    for seal in out.glob("steps/*.sha256"):
+        kept.setdefault(seal.name, seal.stat().st_mtime_ns)
+redone = [name for name, time in kept.items() if (out / "steps" / name).stat().st_mtime_ns != time]
+print(json.dumps({"kills": kills, "redone": redone}))
 """
 
 
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory):
-    """Return a folder of runs that were killed at random moments, five times at most, and what is said of them.
-
-    One process forks the runs of logits and of networks: to start it takes longer than they do.
-    """
-    root = tmp_path_factory.mktemp("runs")
-    texts = {"logits": CONFIG.replace('"kde-ece", ', "")} | ({"trained": TRAINED} if find_spec("torch") else {})
-    write_logits(root / "logits" / "logits")
-    for name, text in texts.items():
-        (root / name).mkdir(exist_ok=True)
-        write_config(root / name, text)
-    tests = str(Path(__file__).parents[1])
+def run_and_kill(config: Path, out: Path, seed: int, what: str) -> dict:
+    """Run in processes that are killed at random moments, five of them at most; the last result counts."""
     variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    variables["PYTHONPATH"] = os.pathsep.join([tests, *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-c", KILLER, *texts],
+        [sys.executable, "-c", KILLER, str(config), str(out), str(seed), what],
         env=os.environ | variables,
-        cwd=root,
+        cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return root, json.loads(done.stdout)
+    return json.loads(done.stdout)
 
 
-def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(killed, tmp_path):
-    root, reports = killed
-    out = root / "logits" / "killed"
-    run(root / "logits" / "config.toml", tmp_path / "whole")
-    assert reports["logits"]["kills"] >= 2
-    assert reports["logits"]["redone"] == []
-    assert outputs(out) == outputs(tmp_path / "whole")
-    assert status(out).is_complete
-    assert not status(out).is_running
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path):
+    write_logits(tmp_path / "logits")
+    config = write_config(tmp_path, CONFIG.replace('"kde-ece", ', ""))
+    run(config, tmp_path / "whole")
+    report = run_and_kill(config, tmp_path / "killed", 1, "logits")
+    assert report["kills"] >= 2
+    assert report["redone"] == []
+    assert outputs(tmp_path / "killed") == outputs(tmp_path / "whole")
+    assert status(tmp_path / "killed").is_complete
+    assert not status(tmp_path / "killed").is_running
 
 
 @pytest.fixture(scope="module")
@@ -116,17 +101,16 @@ def one_thread(torch):
     torch.set_num_threads(threads)
 
 
-def test_training_that_is_killed_ends_with_the_same_networks(killed, trained):
-    root, reports = killed
+def test_training_that_is_killed_ends_with_the_same_networks(trained, tmp_path):
     config, whole = trained
-    out = root / "trained" / "killed"
-    assert reports["trained"]["kills"] >= 2
-    assert reports["trained"]["redone"] == []
-    assert outputs(out) == outputs(whole)
+    report = run_and_kill(config, tmp_path / "killed", 2, "trained")
+    assert report["kills"] >= 2
+    assert report["redone"] == []
+    assert outputs(tmp_path / "killed") == outputs(whole)
     for step in make_plan(read_config(config)).steps:
         if step.kind == "train":
-            assert Store(out).path(step).read_bytes() == Store(whole).path(step).read_bytes()
-    assert not any((out / "checkpoints").iterdir())
+            assert Store(tmp_path / "killed").path(step).read_bytes() == Store(whole).path(step).read_bytes()
+    assert not any((tmp_path / "killed" / "checkpoints").iterdir())
 
 
 def test_other_test_images_change_nothing_but_logits_and_evaluation_of_the_test_split(trained, tmp_path, monkeypatch):
