@@ -2,6 +2,7 @@
 
 import gc
 import os
+from copy import copy
 from pathlib import Path
 from shutil import copytree
 
@@ -72,19 +73,32 @@ def _commands_are_read_once():
     with pytest.MonkeyPatch.context() as patch:
         for name in {"extract_docstring_help", "_resolve_groups_from_callable"} & set(dir(_collection)):
             patch.setattr(_collection, name, _remembered(getattr(_collection, name)))
+        collection = getattr(_collection, "ArgumentCollection", None)
+        if hasattr(collection, "_from_callable"):
+            patch.setattr(collection, "_from_callable", _remembered(collection._from_callable, _without_words))
         yield
 
 
-def _remembered(function):
+def _remembered(function, copied=copy):
     found = {}
 
     def remembering(command, *arguments, **named):
+        named = {name: tuple(value) if name == "reserved" else value for name, value in named.items()}  # A generator.
         key = (command, command.__doc__, arguments, tuple(named.items()))  # Help sets the lines of a docstring anew.
         if key not in found:
             found[key] = function(command, *arguments, **named)
-        return found[key].copy()
+        return copied(found[key])
 
     return remembering
+
+
+def _without_words(collection):
+    """Copy the arguments of a command, each of which takes its words from the command line, as new ones."""
+    copies = {id(argument): copy(argument) for argument in collection}
+    for argument in copies.values():
+        argument.tokens = []
+        argument.children = type(collection)(copies[id(child)] for child in argument.children)
+    return type(collection)(copies.values())
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -44,7 +44,7 @@ def plan(runs: int = RUNS) -> list[Simulation]:
     cells += [
         (f"area | {world} | {n}", covering.areas, (world, n, runs)) for world in covering.ANSWERS for n in AREA_ROWS
     ]
-    fewer = max(4, runs // 4)
+    fewer = max(1, runs // 4)
     cells += [
         (f"labelled base rate | {old} to {new} | {n} | {m}", covering.labelled_base_rates, (old, new, n, m, fewer))
         for old, new in CHANGES

@@ -260,7 +260,7 @@ def test_output_that_nobody_takes_is_no_traceback(folder, shell, code, words):
 )
 def test_a_gate_fails_also_where_nobody_reads(folder, json, output):
     shell = f"set -o pipefail; CALIBRANT {output}"
-    gate = ("evaluate", "p.csv", "--fail-if", "'ece>0'", *FEW, *json)
+    gate = ("evaluate", "p.csv", "--fail-if", "'accuracy>0'", "--metrics", "accuracy", *FEW, *json)
     assert command(*gate, folder=folder, shell=shell).returncode == 1
 
 

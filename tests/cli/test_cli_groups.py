@@ -159,6 +159,6 @@ def test_groups_of_forecasts_are_named(stations, capsys, monkeypatch):
 def test_groups_of_forecasts_are_on_the_page(stations, tmp_path, capsys):
     page = tmp_path / "page.html"
     read = ["--label", "y", "--mean", "mu", "--sd", "sigma", "--features", "station,lead"]
-    assert main(["report", stations, *read, "--out", str(page)]) == 0
+    assert main(["report", stations, *read, "--resamples", "99", "--out", str(page)]) == 0
     assert "Forecasts are too low where station = Oslo" in " ".join(capsys.readouterr().out.split())
     assert "Mean place" in page.read_text()

@@ -73,10 +73,10 @@ def test_every_command_works(command, files, capsys):
 
 @pytest.fixture
 def fewer_logits(tmp_path, monkeypatch):
-    """Every twelfth row of the logits that the demo reads; `make demo` shows them all."""
+    """Every thirtieth row of the logits that the demo reads; `make demo` shows them all."""
     for path in dataset.logits_folder().glob("*.npz"):
         with np.load(path) as arrays:
-            fewer = {key: values if key == "classes" else values[::12] for key, values in arrays.items()}
+            fewer = {key: values if key == "classes" else values[::30] for key, values in arrays.items()}
         np.savez(tmp_path / path.name, **fewer)
     for module in (dataset, sources):
         monkeypatch.setattr(module, "logits_folder", lambda: tmp_path)

@@ -1,15 +1,14 @@
 """Plots: what they hold, that they can be rendered, and that they leave matplotlib as it was."""
 
 import inspect
-import io
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
 
-import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection
 from matplotlib.figure import Figure
 
@@ -25,11 +24,11 @@ from simulate import calibrated, sharpened
 
 
 def rendered(ax):
-    """Render to PNG and return the picture as an array of grey values."""
-    buffer = io.BytesIO()
-    ax.figure.savefig(buffer, format="png", dpi=60)
-    buffer.seek(0)
-    return mpl.image.imread(buffer)[..., :3].mean(axis=2)
+    """Render once, where a file is rendered twice, and return the picture as an array of grey values."""
+    ax.figure.set_dpi(60)
+    canvas = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].mean(axis=2) / 255
 
 
 def labels(ax):

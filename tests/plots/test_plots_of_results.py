@@ -1,12 +1,11 @@
 """The plots of cumulative and bias views, forecasts, parts, comparisons and null draws."""
 
-import io
 from dataclasses import replace
 from functools import partial
 
-import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from binary_cases import binary
@@ -77,10 +76,11 @@ NAMES = (
 
 
 def picture(ax):
-    buffer = io.BytesIO()
-    ax.figure.savefig(buffer, format="png", dpi=40)
-    buffer.seek(0)
-    return mpl.image.imread(buffer)[..., :3].mean(axis=2)
+    """Render once, where a file is rendered twice, and return an array of grey values."""
+    ax.figure.set_dpi(40)
+    canvas = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].mean(axis=2) / 255
 
 
 def labels(ax):
