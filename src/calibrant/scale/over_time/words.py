@@ -102,7 +102,7 @@ def _repair(repair: Repair, log_limit: float) -> list[str]:
     found = f"What repairs it: {own.label}{_formula(repair)}, fitted to {_fitted_to(repair)}."
     best = max(repair.candidates, key=lambda candidate: candidate.score)
     more = (
-        f"; on all rows together its log-likelihood is within 2 of the best, {best.name}, after a penalty for parameters"
+        f"; on all rows together its log-likelihood less a penalty is within 2 of the best, {best.name}"
         if best.name != repair.name
         else ""
     )
