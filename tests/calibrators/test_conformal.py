@@ -220,7 +220,13 @@ def test_broken_guarantees_are_found():
     assert law.std() / 400 == pytest.approx(0.0258, abs=1e-4)
     assert coverage_test(found, 1.5 * TEST.targets).pvalue < 0.001
     assert coverage_test(found, TEST.distribution.loc).pvalue == 1.0
-    assert coverage_test(found, TEST.distribution.loc, alternative="two-sided").pvalue < 0.001
+    both = coverage_test(found, TEST.distribution.loc, alternative="two-sided").pvalue
+    assert both == pytest.approx(2 * law.pmf(400), rel=1e-9, abs=0)
+    narrow = ConformalIntervals(level=0.5).fit(FIT).interval(TEST.distribution)
+    few = stats.betabinom(400, int(narrow.ranks[0]), 201 - int(narrow.ranks[0]))
+    both = coverage_test(narrow, TEST.distribution.loc, alternative="two-sided").pvalue
+    assert 0 < both < 1e-20  # 1 minus a probability would be 0.
+    assert both == pytest.approx(2 * few.pmf(400), rel=1e-9, abs=0)
     groups = ConformalIntervals().fit(FIT, groups=X[:200] < 0).interval(TEST.distribution, groups=X[200:] < 0)
     assert coverage_test(groups, TEST.targets).details["tests"] == 2
 

@@ -21,6 +21,9 @@ FEW = 25
 WIDE = 8.0
 """Standard deviations that differ by more than this factor are drawn on logarithmic axes."""
 
+WIDE_AXES = 4.0
+"""Inches from which on the legend has two columns."""
+
 
 def plot_pit(histogram: PITHistogram, ax: "Axes | None" = None) -> "Axes":
     """Draw the histogram of probability integral transforms, flat if the forecasts are calibrated.
@@ -176,10 +179,6 @@ def _round_ticks(ax: "Axes") -> None:
 
 def _chance(level: float) -> str:
     return f"{percent(level)} by chance"
-
-
-WIDE_AXES = 4.0
-"""Inches from which on the legend has two columns."""
 
 
 def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":

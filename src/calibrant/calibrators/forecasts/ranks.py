@@ -135,11 +135,13 @@ def coverage_test(
 
 
 def _pvalue(intervals: PredictionIntervals, group: int, hits: int, rows: int, alternative: str) -> float:
-    law = coverage_law(rows, int(intervals.ranks[group]), int(intervals.n_fitted[group]))
-    fewer = float(law[hits])
+    rank, n_fitted = int(intervals.ranks[group]), int(intervals.n_fitted[group])
+    fewer = float(coverage_law(rows, rank, n_fitted)[hits])
     if alternative == "less":
         return fewer
-    return min(1.0, 2 * min(fewer, 1 - float(law[hits - 1]) if hits else 1.0))
+    # As few rows outside, or fewer: 1 minus the probability of less inside would round to 0.
+    more = float(coverage_law(rows, n_fitted + 1 - rank, n_fitted)[rows - hits])
+    return min(1.0, 2 * min(fewer, more))
 
 
 def coverage_law(rows: int, rank: int, n_fitted: int) -> FloatArray:
