@@ -183,7 +183,7 @@ _REALS, _WHOLES, _BITS, _COUNTS, _LABELS, _EVENTS = (
 )
 _NUMBERS = _Array(None)
 
-_SIGNATURES: dict[str, tuple[Any, ...]] = {
+_SIGNATURES: dict[str, tuple[object, ...]] = {
     "sizes": (_WHOLES,),
     "exp": (_REALS, WHOLE),
     "log": (_REALS, WHOLE),

@@ -39,7 +39,7 @@ add wrong advice only: where no sure row happens to be wrong, a map that is too 
 
 @takes_two_arrays
 def recommend(  # noqa: PLR0913 (each is one decision of the user)
-    predictions: Any,
+    predictions: object,
     keep_argmax: bool = False,
     candidates: Sequence[str] | Mapping[str, Any] | None = None,
     *,
@@ -116,17 +116,23 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     >>> advice.name, round(advice.calibrator.stages_[0].temperature_)
     ('ts>guard', 3)
     """
-    shared: dict[str, Any] = {"n_folds": n_folds, "n_resamples": n_resamples, "level": level}
     if isinstance(predictions, Forecasts):
         from calibrant.advice.forecasts import recommend_forecasts
 
         if keep_argmax or features is not None:
             raise TypeError("keep_argmax and features are for classes, but these are Forecasts.")
-        return recommend_forecasts(predictions, candidates, score=score or "crps", progress=progress, rng=rng, **shared)
-    check_predictions(predictions)
-    return _recommend_classes(
-        predictions, keep_argmax, candidates, Plan(score or "nll", **shared), features, progress, rng
-    )
+        return recommend_forecasts(
+            predictions,
+            candidates,
+            score=score or "crps",
+            n_folds=n_folds,
+            n_resamples=n_resamples,
+            level=level,
+            progress=progress,
+            rng=rng,
+        )
+    plan = Plan(score or "nll", n_folds, n_resamples, level)
+    return _recommend_classes(check_predictions(predictions), keep_argmax, candidates, plan, features, progress, rng)
 
 
 def _recommend_classes(

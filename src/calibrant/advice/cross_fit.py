@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from itertools import chain, combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class OutOfFold(NamedTuple):
 
     predictions: Predictions
     converged: bool
-    calibrator: Calibrator
+    calibrator: Calibrator | GroupBoosting
 
 
 def check_folds(n_folds: int, predictions: Predictions) -> None:
@@ -190,8 +190,9 @@ def _without(rows: IntArray, n_rows: int) -> BoolArray:
 
 def _as_stack(calibrator: Calibrator, predictions: Predictions) -> StackedCalibration | None:
     """Return a stack, unless its treatment of zeros comes before its members; of others nothing."""
-    is_stack = isinstance(calibrator, StackedCalibration) and not has_impossible_labels(predictions)
-    return calibrator if is_stack else None  # type: ignore[return-value]  # a stack
+    if isinstance(calibrator, StackedCalibration) and not has_impossible_labels(predictions):
+        return calibrator
+    return None
 
 
 def _members(calibrator: Calibrator, predictions: Predictions) -> list[Calibrator]:
@@ -242,5 +243,4 @@ def cross_fit_groups(
     after = Predictions._trusted(  # noqa: SLF001 (probabilities by construction)
         probs, predictions.labels, predictions.weights, predictions.classes
     )
-    whole: Any = GroupBoosting().fit(predictions, features=table)
-    return OutOfFold(after, True, whole)
+    return OutOfFold(after, True, GroupBoosting().fit(predictions, features=table))

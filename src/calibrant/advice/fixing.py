@@ -1,6 +1,6 @@
 """A fitted calibrator in one call, and predictions as it makes them for rows that it has not seen."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,24 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Fix
 
+if TYPE_CHECKING:
+    from calibrant.calibrators.forecasts import ForecastCalibrator
+
+Data = TypeVar("Data", Predictions, Forecasts)
+
 AUTO = "auto"
 """The name that stands for what `recommend` advises."""
 
 
 def calibrate_held_out(
-    predictions: Any,
+    predictions: Data,
     method: str = AUTO,
     *,
     features: object = None,
     n_folds: int = 5,
     progress: Progress | None = None,
     rng: Rng = None,
-) -> tuple[Any, Fix]:
+) -> tuple[Data, Fix]:
     """Calibrate every row by a calibrator that was fitted to other rows.
 
     Parameters
@@ -139,16 +144,16 @@ def fix(
     >>> fixed.predict_proba([0.9])[0].round(1).tolist()
     [0.3, 0.7]
     """
-    predictions = as_data(data, y_prob, sample_weight, positive)
-    if isinstance(predictions, Forecasts):
-        return _fix_forecasts(predictions, method, keep_argmax, rng)
-    check_predictions(predictions, "data")
+    given = as_data(data, y_prob, sample_weight, positive)
+    if isinstance(given, Forecasts):
+        return _fix_forecasts(given, method, keep_argmax, rng)
+    predictions = check_predictions(given, "data")
     if method == AUTO:
         return recommend(predictions, keep_argmax, rng=rng).calibrator
     return parse(method).fit(predictions)
 
 
-def _fix_forecasts(forecasts: Forecasts, method: str, keep_argmax: bool, rng: Rng) -> Any:
+def _fix_forecasts(forecasts: Forecasts, method: str, keep_argmax: bool, rng: Rng) -> "ForecastCalibrator":
     if method == AUTO:
         return recommend(forecasts, keep_argmax, rng=rng).calibrator
     from calibrant.calibrators.forecasts import parse_forecast

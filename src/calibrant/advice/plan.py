@@ -12,6 +12,7 @@ from calibrant.advice.choice import Choice
 from calibrant.advice.cross_fit import OutOfFold, check_folds
 from calibrant.calibrators import Calibrator
 from calibrant.exceptions import InputError
+from calibrant.groups.boosting import GroupBoosting
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions
@@ -82,7 +83,7 @@ class Plan:
         self,
         chosen: Choice,
         judged: Mapping[str, Judged],
-        calibrator: Calibrator,
+        calibrator: Calibrator | GroupBoosting,
         used: Predictions,
         keep_argmax: bool,
         rng: Rng,

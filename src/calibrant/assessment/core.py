@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from calibrant._border.types import Progress, Rng
 from calibrant.assessment.many_rows import of_rows, summarised
 from calibrant.assessment.sections import SECTIONS, assembled
 from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine
-from calibrant.assessment.work import Steps, Work, rows_by_group
+from calibrant.assessment.work import Fields, Steps, Work, rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import METRICS, Metric
@@ -113,10 +112,6 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         steps=steps,
     )
     steps.add(n_resamples - steps.done)  # All at once, if the verdict was known already.
-    fields: dict[str, object] = {}
-    for key in wanted:
-        fields |= SECTIONS[key](work, streams[key])
-        steps.end_section()
     settings = {
         "version": __version__,
         "resamples": n_resamples,
@@ -125,7 +120,11 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         "tolerance": tolerance,
         "sections": list(wanted),
     }
-    found = assembled(predictions, name, work.examined, settings=settings, **fields)
+    fields: Fields = {"settings": settings}
+    for key in wanted:
+        fields |= SECTIONS[key](work, streams[key])
+        steps.end_section()
+    found = assembled(predictions, name, work.examined, **fields)
     if predictions is rows:
         return found
     return of_rows(found, rows, None if metrics is None else work.metrics)
@@ -154,8 +153,7 @@ def _as_rows(data: object, y_prob: object, sample_weight: object) -> Predictions
     rows = as_data(data, y_prob, sample_weight)
     if isinstance(rows, Forecasts):
         raise TypeError("assess is for class probabilities, but got Forecasts. Pass them to assess_forecasts.")
-    check_predictions(rows)
-    return cast("Predictions", rows)
+    return check_predictions(rows)
 
 
 def _chosen(sections: Iterable[str] | None) -> list[str]:

@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from calibrant.assessment.work import Fields
 from calibrant.curves import isotonic_curve, kernel_curve, reliability_curve
 from calibrant.curves.cumulative import cumulative_curve
 from calibrant.curves.view import binary_view
@@ -73,22 +73,23 @@ BAND_RESAMPLES = 199
 """Redraws behind the bands of the curves."""
 
 
-def curves_of(predictions: Predictions, rng: np.random.Generator) -> dict[str, Any]:
+def curves_of(predictions: Predictions, rng: np.random.Generator) -> Fields:
     """Return the curves of an `Assessment` by the names of its fields, with bands where they are redrawn.
 
     The kernel curve has the bandwidth of `METRICS["kde-ece"]`, so that the curve and the number agree.
     """
     isotonic, kernel = rng.spawn(2)
-    found: dict[str, Any] = {
+    curves = {"isotonic": isotonic_curve(predictions, n_resamples=BAND_RESAMPLES, rng=isotonic)}
+    found: Fields = {
         "curve": reliability_curve(predictions),
-        "curves": {"isotonic": isotonic_curve(predictions, n_resamples=BAND_RESAMPLES, rng=isotonic)},
+        "curves": curves,
         "cumulative": cumulative_curve(predictions),
     }
     if not METRICS["kde-ece"].suits(predictions):
         return found
     bandwidth = METRICS["kde-ece"].fit_bandwidth(predictions).bandwidth  # type: ignore[attr-defined]  # a KdeECE
     smooth = kernel_curve(predictions, bandwidth=bandwidth, n_resamples=BAND_RESAMPLES, rng=kernel)
-    return {**found, "curves": {"isotonic": found["curves"]["isotonic"], "kernel": smooth}}
+    return {**found, "curves": {**curves, "kernel": smooth}}
 
 
 def ranking_of(predictions: Predictions) -> ROCOutline | None:

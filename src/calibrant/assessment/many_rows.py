@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from calibrant.assessment.work import measured
+from calibrant.assessment.work import Fields, measured
 from calibrant.binning.cells.grid import grid_of
 from calibrant.binning.cells.line import Line, as_predictions
 from calibrant.binning.cells.weights import ONE, as_units
@@ -68,12 +67,11 @@ def of_rows(found: Assessment, rows: Predictions, named: Mapping[str, Metric] | 
     named : mapping of str to Metric, or None
         Metrics that were asked for: those that need single rows are computed from them.
     """
-    more: dict[str, Any] = {}
+    more: Fields = {"settings": {**found.settings, "cells": True, "weighted": rows.is_weighted}}
     if found.metrics:
         wanted = {key: METRICS[key] for key in EXACT if key in found.metrics}
         cells = summarised(rows)
         single = {key: metric for key, metric in (named or {}).items() if not metric.suits(cells)}
         values = {**found.metrics, **measured(rows, wanted | single)}
         more["metrics"] = {key: values[key] for key in (found.metrics if named is None else named) if key in values}
-    settings = {**found.settings, "cells": True, "weighted": rows.is_weighted}
-    return replace(found, n_samples=rows.n_samples, settings=settings, **more)
+    return replace(found, n_samples=rows.n_samples, **more)

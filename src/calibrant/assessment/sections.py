@@ -1,16 +1,15 @@
 """The sections of an assessment: each is a function from the shared work to fields of the result."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Unpack
 
 import numpy as np
 
 from calibrant.assessment.verdict import SIZE, Examined
-from calibrant.assessment.work import Work, measured
+from calibrant.assessment.work import Fields, Work, measured
 from calibrant.metrics import METRICS
+from calibrant.predictions import Predictions
 from calibrant.results import Assessment
-
-Fields: TypeAlias = dict[str, object]
 
 
 def metrics(work: Work, _rng: np.random.Generator) -> Fields:
@@ -82,7 +81,7 @@ def groups(work: Work, rng: np.random.Generator) -> Fields:
     return {"groups": found, "adjusted": adjusted}
 
 
-def assembled(predictions: Any, name: str, examined: Examined, **fields: Any) -> Assessment:
+def assembled(predictions: Predictions, name: str, examined: Examined, **fields: Unpack[Fields]) -> Assessment:
     """Return an assessment with what is known without any section, and these fields."""
     return Assessment(
         name=name,

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from calibrant._border.types import Rng
 from calibrant.assessment.core import assess
@@ -11,7 +10,7 @@ from calibrant.assessment.forecasts import assess_forecasts
 from calibrant.forecasts import Forecasts
 from calibrant.predictions.two_arrays import as_data
 from calibrant.report import render_html
-from calibrant.results import Page
+from calibrant.results import Assessment, ForecastAssessment, Page
 
 
 def show(
@@ -52,7 +51,7 @@ def show(
         models = {str(name): part for name, part in data.items()}
     else:
         models = {"predictions": as_data(data, y_prob, sample_weight, positive)}
-    found: dict[str, Any] = {name: _assessed(model, name, rng) for name, model in models.items()}
+    found = {name: _assessed(model, name, rng) for name, model in models.items()}
     html = render_html(found, title=title)
     path = None if out is None else Path(out)
     if path is not None:
@@ -60,5 +59,7 @@ def show(
     return Page(title=title, assessments=found, path=path, html=html)
 
 
-def _assessed(data: Any, name: str, rng: Rng) -> Any:
-    return (assess_forecasts if isinstance(data, Forecasts) else assess)(data, name=name, rng=rng)
+def _assessed(data: object, name: str, rng: Rng) -> Assessment | ForecastAssessment:
+    if isinstance(data, Forecasts):
+        return assess_forecasts(data, name=name, rng=rng)
+    return assess(data, name=name, rng=rng)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypedDict
 
 from calibrant._border.convert import convert
 from calibrant._border.types import IntArray, Progress
@@ -10,7 +11,38 @@ from calibrant.exceptions import InputError
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import group_rows
-from calibrant.results import Estimate
+from calibrant.results import (
+    Assessment,
+    ClassSummary,
+    ClasswiseCurves,
+    CumulativeCurve,
+    Estimate,
+    Interval,
+    ReliabilityCurve,
+    ScoreDecomposition,
+    TestResult,
+)
+
+if TYPE_CHECKING:
+    from calibrant.results import ROCOutline
+
+
+class Fields(TypedDict, total=False):
+    """Fields of an `Assessment` that its sections fill."""
+
+    metrics: Mapping[str, Estimate]
+    curve: ReliabilityCurve
+    classes: tuple[ClassSummary, ...]
+    groups: Mapping[str, Assessment]
+    settings: Mapping[str, object]
+    curves: Mapping[str, ReliabilityCurve]
+    cumulative: CumulativeCurve
+    decompositions: tuple[ScoreDecomposition, ...]
+    ranking: "ROCOutline | None"
+    classwise: ClasswiseCurves | None
+    adjusted: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    tests: Mapping[str, TestResult]
 
 
 @dataclass

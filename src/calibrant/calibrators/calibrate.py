@@ -1,6 +1,6 @@
 """Predictions and forecasts with a calibrator applied."""
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.calibrator import Calibrator
@@ -48,7 +48,7 @@ def calibrate(
     return calibrate_logits(calibrator, predictions.log_probs, predictions)
 
 
-def _calibrate_forecasts(calibrator: Any, forecasts: object) -> Forecasts:
+def _calibrate_forecasts(calibrator: "Calibrator | ForecastCalibrator", forecasts: object) -> Forecasts:
     if isinstance(calibrator, Calibrator) or not isinstance(forecasts, Forecasts):
         raise TypeError(
             f"predictions take a calibrator of classes, and forecasts one of calibrant.calibrators.forecasts, but "

@@ -27,7 +27,7 @@ class WithMembers(Calibrator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings; if deep, also the members, by name, and their settings, as ``name__setting``."""
-        settings: dict[str, Any] = super().get_params(deep=deep)
+        settings = super().get_params(deep=deep)
         if deep:
             for name, place in self._places().items():
                 member = settings[self.list_name][place]

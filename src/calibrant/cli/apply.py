@@ -1,7 +1,7 @@
 """`calibrant apply`: a file of predictions with calibrated probabilities."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -10,6 +10,8 @@ from calibrant.cli.options import FIXING, OUTPUT, EitherSource, File, Out, Sourc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
 
     from calibrant._border.types import FloatArray, Progress
     from calibrant.calibrators.store import StoredCalibrator
@@ -81,7 +83,7 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
     shift = None
     if base_rate is not None:
         names = source.class_names or (None if stored is None else stored.calibrator.classes_.tolist())
-        shift = Shift.of(base_rate, trained_rate, stored and stored.details.get("class_shares"), names)
+        shift = Shift.of(base_rate, trained_rate, None if stored is None else stored.details.get("class_shares"), names)
     _apply_classes(file, (stored, shift), out, source, replace=replace)
 
 
@@ -195,7 +197,7 @@ class _Counts:
 
 def _calibrated(
     steps: "tuple[StoredCalibrator | None, Shift | None]",
-    read: tuple[Any, object],
+    read: "tuple[ArrayLike, object]",
     source: Source,
     counts: _Counts,
     progress: "Progress",

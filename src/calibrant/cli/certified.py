@@ -21,6 +21,7 @@ from calibrant.roc import auc
 
 if TYPE_CHECKING:
     from calibrant.calibrators import Calibrator
+    from calibrant.hypotest.contract import BinaryTest
     from calibrant.metrics.metric import Metric
     from calibrant.smoothing.kernel_regression import KernelName
 
@@ -109,7 +110,7 @@ def _measured(metric: "Metric", data: Callable[[], object]) -> Callable[[], floa
     return lambda: float(metric(data()))
 
 
-def _tested(test: Any, field: str) -> Callable[[], float]:
+def _tested(test: "BinaryTest", field: str) -> Callable[[], float]:
     """Return the statistic or the p-value in closed form, also where few events would make the test redraw labels."""
     return lambda: float(getattr(test.examine(event(), event().weights), field))
 

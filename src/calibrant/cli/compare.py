@@ -2,16 +2,20 @@
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Comparing, File, expanded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from calibrant.forecasts import Forecasts
+    from calibrant.predictions import Predictions
     from calibrant.results import ChangeTest, Comparison
 
 
@@ -106,7 +110,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     return show.report_failures(failures)
 
 
-def _baseline(models: "dict[str, object]", wanted: str | None) -> str | None:
+def _baseline(models: "Mapping[str, object]", wanted: str | None) -> str | None:
     """Return the model that no other may be worse than, if there is such a one."""
     from calibrant.exceptions import InputError
 
@@ -133,7 +137,7 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
 
 def _read(
     files: list[Path], options: Comparing, row_id: str | None, others: tuple[str | None, ...]
-) -> "tuple[dict[str, object], dict[str, object]]":
+) -> "tuple[Mapping[str, object], Mapping[str, object]]":
     """Read every file, keyed by its name without the extension, with rows in the order of the first.
 
     Other columns are those of the first file.
@@ -145,8 +149,7 @@ def _read(
     stems = [file.stem for file in files]
     names = stems if len(set(stems)) == len(stems) else [str(file) for file in files]
     wanted = [others if file == files[0] else () for file in files]
-    read: Any = options.forecasts if options.are_forecasts else options.rows
-    parts = [read([file], row_id, *more) for file, more in zip(files, wanted, strict=True)]
+    parts = [_rows(file, options, row_id, *more) for file, more in zip(files, wanted, strict=True)]
     models = {name: predictions for name, (predictions, _) in zip(names, parts, strict=True)}
     if row_id is not None:
         ids = [_ids(file, row_id, columns[row_id]) for file, (_, columns) in zip(files, parts, strict=True)]
@@ -155,6 +158,12 @@ def _read(
             for name, file, found in zip(names, files, ids, strict=True)
         }
     return models, parts[0][1]
+
+
+def _rows(
+    file: Path, options: Comparing, *others: str | None
+) -> "tuple[Predictions | Forecasts, dict[str, NDArray[np.generic]]]":
+    return options.forecasts([file], *others) if options.are_forecasts else options.rows([file], *others)
 
 
 def _ids(file: Path, column: str, found: "NDArray[np.generic]") -> dict[object, int]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from calibrant._border.types import FloatArray
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.forecasts import Distribution, Forecasts
@@ -107,7 +109,7 @@ def learnt(calibrator: object) -> dict[str, object]:
     return result
 
 
-def _short(value: Any, plain: Any) -> object:
+def _short(value: "ArrayLike", plain: "ArrayLike") -> object:
     """Return a number or a few of them; of more, their count."""
     import numpy as np
 

@@ -1,14 +1,18 @@
 """What the report of predictive distributions shows: each file, or one before and after a fix."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from calibrant.cli.options import Judging
+
+if TYPE_CHECKING:
+    from calibrant.cli.report import Extras
+    from calibrant.results import ForecastAssessment
 
 
 def forecast_sections(
     files: dict[str, Path], options: Judging, calibrate: str | None, folds: int
-) -> tuple[dict[str, Any], dict[str, object]]:
+) -> "tuple[dict[str, ForecastAssessment], Extras]":
     """Return the assessments of predictive distributions by name, and what else the page shows about them.
 
     Parameters

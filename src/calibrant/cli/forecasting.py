@@ -27,14 +27,14 @@ def fit_forecasts(
     from calibrant.calibrators.store import save
     from calibrant.cli import show
     from calibrant.cli.fitted import describe, forecast_details, learnt, print_fitted
-    from calibrant.cli.intervals import fit_intervals
+    from calibrant.cli.intervals import fit_intervals, intervals_of
     from calibrant.metrics.forecast_table import suited_metrics
     from calibrant.results.writing import counted
 
     named = None if method is None else forecast_calibrator_name(method)
     options.check(named)
-    if named is not None and parse_forecast(named).gives == "intervals":
-        fit_intervals(files, source, named, options, out)
+    if named is not None and (intervals := intervals_of(named)) is not None:
+        fit_intervals(files, source, intervals, named, options, out)
         return
     forecasts, _ = source.forecasts(files)
     method = _usual(forecasts.distribution) if named is None else named

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from calibrant.calibrators.forecasts import ConformalIntervals
+    from calibrant.calibrators.forecasts.conformal import Conformal
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.cli.options import EitherSource
     from calibrant.forecasts import Forecasts
@@ -44,7 +46,7 @@ class IntervalOptions:
         from calibrant.exceptions import InputError
 
         weighted = method == "conformal-weighted"
-        if self.used and (not of_forecasts or method is None or _built(method) is None):
+        if self.used and (not of_forecasts or method is None or intervals_of(method) is None):
             found = "none is named" if method is None else f"the method is {method}"
             raise InputError(
                 f"{self.used} is for conformal intervals of forecasts, such as --method conformal, but {found}. "
@@ -67,19 +69,25 @@ class IntervalOptions:
         return self.by if self.ratio is None else self.ratio
 
 
-def _built(method: str) -> Any:
+def intervals_of(method: str) -> "Conformal | None":
     """Return conformal intervals by their name, None if it is that of another method."""
     from calibrant.calibrators.forecasts import parse_forecast
+    from calibrant.calibrators.forecasts.conformal import Conformal
 
     found = parse_forecast(method)
-    return found if found.gives == "intervals" else None
+    return found if isinstance(found, Conformal) else None
 
 
 def fit_intervals(
-    files: "Sequence[Path]", source: "EitherSource", method: str, options: IntervalOptions, out: Path
+    files: "Sequence[Path]",
+    source: "EitherSource",
+    calibrator: "Conformal",
+    method: str,
+    options: IntervalOptions,
+    out: Path,
 ) -> None:
     """Learn intervals, save them, and say what they promise."""
-    from calibrant.calibrators.forecasts.weighted_conformal import WeightedConformalIntervals
+    from calibrant.calibrators.forecasts import ConformalIntervals
     from calibrant.calibrators.store import save
     from calibrant.cli import show
     from calibrant.cli.fitted import forecast_details, learnt
@@ -87,7 +95,6 @@ def fit_intervals(
     from calibrant.results.writing import counted
 
     forecasts, others = source.forecasts(files, options.column)
-    calibrator = _built(method)
     if options.level is not None:
         calibrator.set_params(level=options.level)
     calibrator.fit(forecasts, others.get(options.column or ""))
@@ -99,17 +106,17 @@ def fit_intervals(
     show.print_heading(f"{method}, fitted to {counted(forecasts.n_samples, 'forecast')} ({details['law']})")
     share = f"{100 * calibrator.level:g}% of new values"
     promised = f"The intervals promise to hold {share}, on average over data to fit to"
-    if isinstance(calibrator, WeightedConformalIntervals):
-        show.print_lines([f"{promised}, if the ratios of densities are known; estimated ones promise nothing."])
-    else:
+    if isinstance(calibrator, ConformalIntervals):
         show.print_lines([f"{promised}{', in each group' if options.by else ''}. Those of this fit:"])
         _print_promises(calibrator)
+    else:
+        show.print_lines([f"{promised}, if the ratios of densities are known; estimated ones promise nothing."])
     words = "To see whether they do, on other rows than these: calibrant test NEW_FILE --calibrator"
     show.print_command(words, f"{printable(out)}, with the columns named as here.")
     show.print_path("calibrator", out)
 
 
-def _print_promises(calibrator: Any) -> None:
+def _print_promises(calibrator: "ConformalIntervals") -> None:
     """Print what the rows of the fit make of the promise: the law of the coverage of new rows."""
     from rich.table import Table
     from rich.text import Text

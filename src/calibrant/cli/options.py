@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Unpack
 
     import numpy as np
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
+    from calibrant.metrics.metric import Metric
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, ForecastAssessment
     from calibrant.scale.reading import AnySketch
@@ -217,6 +219,14 @@ class Comparing(Options):
     resamples: Annotated[int, Parameter(group=JUDGING, help="Number of bootstrap samples of the rows.")] = 1000
 
 
+class Asked(TypedDict, total=False):
+    """Arguments of `calibrant.assess` that say what is asked for."""
+
+    sections: "Iterable[str]"
+    metrics: "Mapping[str, Metric] | Sequence[str] | None"
+    by: object
+
+
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
 class Judging(Options):
@@ -231,7 +241,9 @@ class Judging(Options):
         predictions, others = self.rows(files, self.by)
         return predictions, others.get(self.by or "")
 
-    def assess(self, predictions: "Predictions | AnySketch", name: str, what: str, **asked: Any) -> "Assessment":
+    def assess(
+        self, predictions: "Predictions | AnySketch", name: str, what: str, **asked: "Unpack[Asked]"
+    ) -> "Assessment":
         """Assess predictions as the options say, with a bar that says `what` is done.
 
         Parameters

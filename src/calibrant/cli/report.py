@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from cyclopts import Parameter
 
@@ -12,16 +12,34 @@ from calibrant.cli.groups import Features, read_features, read_forecast_features
 from calibrant.cli.options import FIXING, File, Judging, Out, expanded, title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from calibrant.predictions import Predictions
-    from calibrant.results import Assessment, Comparison, DecisionReport, Fix, ForecastAssessment, GroupFindings
+    from calibrant.results import (
+        Assessment,
+        Comparison,
+        DecisionReport,
+        Fix,
+        ForecastAssessment,
+        GroupFindings,
+        IntervalCheck,
+    )
 
 COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
 """What is compared before and after a fix."""
+
+
+class Extras(TypedDict, total=False):
+    """What a page shows beside assessments: arguments of `render_html`."""
+
+    comparison: "Comparison"
+    fix: "Fix"
+    findings: "GroupFindings"
+    decisions: "DecisionReport"
+    intervals: "IntervalCheck"
 
 
 def report(
@@ -73,18 +91,7 @@ def report(
     _check_one(paths, "--features", features)
     table, search = _search(paths, options, features)
     deciding.check(of_rows=not options.are_forecasts, as_they_are=len(paths) == 1 and calibrate is None)
-    extras: dict[str, Any] = {}
-    if options.are_forecasts:
-        from calibrant.cli.forecast_report import forecast_sections
-
-        shown, extras = forecast_sections(_named(paths), options, calibrate, folds)
-    elif (sketch := engine.sketch(paths, options)) is not None:
-        deciding.check(of_rows=False)
-        shown = {title(paths): options.assess(sketch, title(paths), "assessing")}
-    elif len(paths) > 1:
-        shown, extras = _several(_named(paths), options, deciding)
-    else:
-        shown, extras = _predictions(paths[0], options, deciding, _Fixing(calibrate, folds, table))
+    shown, extras = _content(paths, options, engine, deciding, _Fixing(calibrate, folds, table))
     extras |= search()
     write_text(out, render_html(shown, title=f"Calibration of {title(paths)}", **extras))
     if options.json:
@@ -98,7 +105,24 @@ def report(
     show.print_path("page", out)
 
 
-def _print_extras(extras: dict[str, Any]) -> None:
+def _content(
+    paths: list[Path], options: Judging, engine: Engine, deciding: Deciding, fixing: "_Fixing"
+) -> "tuple[Mapping[str, Any], Extras]":
+    """Return the assessments by their names on the page, and what else it shows."""
+    if options.are_forecasts:
+        from calibrant.cli.forecast_report import forecast_sections
+
+        return forecast_sections(_named(paths), options, fixing.method, fixing.folds)
+    sketch = engine.sketch(paths, options)
+    if sketch is not None:
+        deciding.check(of_rows=False)
+        return {title(paths): options.assess(sketch, title(paths), "assessing")}, {}
+    if len(paths) > 1:
+        return _several(_named(paths), options, deciding)
+    return _predictions(paths[0], options, deciding, fixing)
+
+
+def _print_extras(extras: Extras) -> None:
     """Print how a fix was judged, and what it gives where that is more than a second verdict."""
     from calibrant.cli import show
     from calibrant.report.fix import honest
@@ -111,11 +135,11 @@ def _print_extras(extras: dict[str, Any]) -> None:
         show.print_lines(["", extras["fix"].recommendation.disagreement])
 
 
-def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tuple[dict[str, Any], dict[str, object]]:
+def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> "tuple[dict[str, Assessment], Extras]":
     """Return what the page shows about the predictions of several files, side by side."""
     from calibrant.results import DecisionReport
 
-    shown, models = dict[str, Any](), dict[str, "Predictions"]()
+    shown, models = dict[str, "Assessment"](), dict[str, "Predictions"]()
     there = DecisionReport()
     for name, path in files.items():
         read, groups = options.grouped([path])
@@ -127,7 +151,7 @@ def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tu
 
 def _predictions(
     file: Path, options: Judging, deciding: Deciding, fixing: "_Fixing"
-) -> tuple[dict[str, Any], dict[str, object]]:
+) -> "tuple[dict[str, Assessment], Extras]":
     """Return what the page shows about class predictions."""
     from calibrant.advice.cross_fit import check_folds
 
@@ -139,7 +163,7 @@ def _predictions(
     if fixing.method is not None:
         check_folds(fixing.folds, before)
     heading = file.name if fixing.method is not None else ""
-    shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, dict[str, object]()
+    shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, Extras()
     models, change = {file.name: before}, ""
     if fixing.method is not None:
         after, how = _fixed(before, fixing, options)
@@ -174,17 +198,17 @@ def _check_one(files: list[Path], option: str, value: str | None) -> None:
 
 def _search(
     files: list[Path], options: Judging, features: str | None
-) -> "tuple[dict[str, NDArray[np.generic]] | None, Callable[[], dict[str, GroupFindings]]]":
+) -> "tuple[dict[str, NDArray[np.generic]] | None, Callable[[], Extras]]":
     """Read some columns at once, as a wrong name should not come to light after long work; return the search too."""
     from calibrant.cli import show
     from calibrant.groups import GroupSearch
 
     if features is None:
-        return None, dict
+        return None, Extras
     read = read_forecast_features if options.are_forecasts else read_features
     data, table, _ = read(files, options, features)
 
-    def search() -> "dict[str, GroupFindings]":
+    def search() -> Extras:
         with show.listening_bar("searching groups", quiet=options.silent):
             found = GroupSearch()(data, features=table, rng=options.seed)
         if not options.json:

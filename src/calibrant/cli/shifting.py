@@ -1,7 +1,7 @@
 """Base rates as they are given to --base-rate, and probabilities of new rows for their own, in `calibrant apply`."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -101,14 +101,18 @@ class Shift:
     """
 
     base_rate: str
-    trained_rate: Any
+    trained_rate: "Sequence[float] | float | None"
     classes: "Iterable[object] | None" = None
     lines: list[str] = field(default_factory=list)
     found: dict[str, object] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, base_rate: str, trained_rate: str | None, fitted_to: object, classes: "Iterable[object] | None"
+        cls,
+        base_rate: str,
+        trained_rate: str | None,
+        fitted_to: "Sequence[float] | None",
+        classes: "Iterable[object] | None",
     ) -> "Shift":
         """Check the options, before anything is read; `fitted_to` is the share of each class that a calibrator saw."""
         from calibrant.exceptions import InputError

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.table import Table
 from rich.text import Text
@@ -11,7 +11,7 @@ from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import CheckedValue, TestResult
 from calibrant.results.core import smallest_pvalue
-from calibrant.results.parts import part_name
+from calibrant.results.parts import TestedParts, part_name
 from calibrant.results.writing import bare_pvalue, is_at
 
 
@@ -69,7 +69,7 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
         yield result.about.caution
 
 
-def _listed(parts: Mapping[str, Mapping[str, Any]], keys: Iterable[str], floor: float | None) -> str:
+def _listed(parts: TestedParts, keys: Iterable[str], floor: float | None) -> str:
     """Return parts of a test, the class that each is about, and their p-values."""
     classes = {key: f" ({printable(str(part['class']))})" for key, part in parts.items() if part["class"] is not None}
     named = {key: f"{part_name(key, keys).label}{classes.get(key, '')}" for key in parts}

@@ -11,6 +11,7 @@ from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant.hypotest import CalibrationTest
+    from calibrant.kernels.algebra import JointKernel
     from calibrant.kernels.discrepancy import Data
     from calibrant.results import TestResult
 
@@ -223,7 +224,7 @@ def _configured(name: str, options: Options, kernel: str | None, data: "Data") -
     return replace(chosen, **{part: replace(getattr(chosen, part), kernel=joint)}) if part in settings else chosen
 
 
-def _kernel(name: str, data: "Data") -> Any:
+def _kernel(name: str, data: "Data") -> "JointKernel":
     from calibrant.forecasts import Forecasts
     from calibrant.kernels import KERNELS, RadialKernel
     from calibrant.kernels.discrepancy import default_kernel

@@ -97,8 +97,7 @@ class ReliabilityDisplay:
         name, ax, **settings
             As for `plot`.
         """
-        predictions = as_data(y_true, y_prob, sample_weight, positive)
-        check_predictions(predictions, "y_true")
+        predictions = check_predictions(as_data(y_true, y_prob, sample_weight, positive), "y_true")
         return cls(curve(predictions), name=name).plot(ax, **settings)
 
     @classmethod

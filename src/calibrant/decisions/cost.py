@@ -1,6 +1,6 @@
 """What decisions cost per row, with limits, what a fix saves, and where to act if predictions are not calibrated."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -64,8 +64,7 @@ def expected_cost(
     >>> found.threshold, found.cost.value, found.treat_all, found.treat_none
     (0.2, 0.25, 0.5, 2.0)
     """
-    predictions = as_data(data, y_prob, sample_weight)
-    check_predictions(predictions, "data")
+    predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
     check_settings(prevalence, level)
     metric = ExpectedCost(costs, threshold)
     cells = Cells.of([predictions], np.array([metric.cut]), prevalence)
@@ -197,23 +196,21 @@ def best_threshold(
     >>> round(found.value, 6), found.low < 0.1 < found.high
     (0.1, True)
     """
-    predictions = as_data(data, y_prob, sample_weight)
-    check_predictions(predictions, "data")
+    predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
     check_threshold(threshold)
     check_level(level)
-    assert isinstance(predictions, Predictions)  # noqa: S101 (checked above)
     predictions.positive  # noqa: B018 (refuses more than two classes)
-    found: dict[str, Any] = {"target": threshold, "level": level}
+    unknown = BestThreshold(target=threshold, level=level, value=None, low=None, high=None)
     missing = why_not(CoxSlope(), predictions, Bootstrap(999))
     if missing:
-        return BestThreshold(**found, value=None, low=None, high=None, reason=missing)
+        return replace(unknown, reason=missing)
     intercept, slope = CoxIntercept()(predictions), CoxSlope()(predictions)
     u_slope = CoxSlope().influence(predictions)
     if slope < LEAST_SLOPES * float(np.sqrt(np.sum(u_slope**2))):
         reason = "the outcomes do not clearly depend on the predictions, so no threshold of them can be told"
-        return BestThreshold(**found, value=None, low=None, high=None, intercept=intercept, slope=slope, reason=reason)
+        return replace(unknown, intercept=intercept, slope=slope, reason=reason)
     place = float((np.log(threshold) - np.log1p(-threshold) - intercept) / slope)
     influence = (CoxIntercept().influence(predictions) + place * u_slope) / slope
     reach = normal_quantile((1 + level) / 2) * float(np.sqrt(np.sum(influence**2)))
     low, value, high = expit(np.array([place - reach, place, place + reach])).tolist()
-    return BestThreshold(**found, value=value, low=low, high=high, intercept=intercept, slope=slope)
+    return replace(unknown, value=value, low=low, high=high, intercept=intercept, slope=slope)

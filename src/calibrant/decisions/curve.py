@@ -89,8 +89,7 @@ def decision_curve(  # noqa: PLR0913 (each is one decision of the user)
     >>> curve.net_benefit.value.tolist(), curve.treat_all.tolist(), curve.loss.tolist()
     ([0.4375, 0.25], [0.375, 0.0], [0.1, 0.25])
     """
-    predictions = as_data(data, y_prob, sample_weight)
-    check_predictions(predictions, "data")
+    predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
     check_settings(prevalence, level, n_resamples)
     event = predictions.positive is not None and predictions.labels == 1
     share = float(np.average(event, weights=predictions.weights)) if prevalence is None else prevalence
@@ -198,11 +197,8 @@ def check_settings(prevalence: float | None, level: float, n_resamples: int = 20
 
 def check_same_rows(before: object, after: object) -> None:
     """Refuse predictions that are not about the same rows."""
-    for value, name in ((before, "before"), (after, "after")):
-        check_predictions(value, name)
-    assert isinstance(before, Predictions)  # noqa: S101 (checked above)
-    assert isinstance(after, Predictions)  # noqa: S101 (checked above)
-    same = np.array_equal(before.labels, after.labels) and np.array_equal(before.weights, after.weights)
+    one, other = check_predictions(before, "before"), check_predictions(after, "after")
+    same = np.array_equal(one.labels, other.labels) and np.array_equal(one.weights, other.weights)
     if not same:
         raise InputError(
             "before and after must be predictions for the same rows, but their labels or weights differ. Put them in "

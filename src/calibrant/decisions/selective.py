@@ -1,7 +1,7 @@
 """When to answer: risk at every coverage, and the largest coverage that keeps an error rate with confidence."""
 
+from dataclasses import replace
 from math import ceil, log
-from typing import Any
 
 import numpy as np
 
@@ -58,8 +58,7 @@ def risk_coverage(
     >>> curve.coverage.tolist(), curve.risk.tolist()
     ([0.25, 0.5, 1.0], [0.0, 0.5, 0.25])
     """
-    predictions = as_data(data, y_prob, sample_weight)
-    check_predictions(predictions, "data")
+    predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
     check_level(level)
     view = answers(predictions)
     ranked = _Ranked(view)
@@ -144,23 +143,33 @@ def coverage_at_risk(
     >>> found.threshold, found.coverage, found.errors
     (0.9, 0.8, 0)
     """
-    predictions = as_data(data, y_prob)
-    check_predictions(predictions, "data")
+    predictions = check_predictions(as_data(data, y_prob), "data")
     check_threshold(max_risk, "max_risk")
     check_threshold(confidence, "confidence")
     view = answers(predictions)
     check_equal(view)
     ranked, delta = _Ranked(view), 1 - confidence
-    found: dict[str, Any] = {"max_risk": max_risk, "confidence": confidence, "n_distinct": len(ranked.thresholds)}
     n, needed = int(ranked.count[-1]), rows_needed(max_risk, delta)
     shares = _planned(ranked.count, needed) if coverages is None else _checked(coverages)
     steps = _tested(ranked, np.ceil(shares * n - 1e-9).astype(np.int64), max_risk, delta)
     passed = [step for step in steps if step.passed]
-    found |= {"steps": tuple(steps), "n_samples": n}
+    nothing = CoverageAtRisk(
+        max_risk=max_risk,
+        confidence=confidence,
+        n_distinct=len(ranked.thresholds),
+        steps=tuple(steps),
+        n_samples=n,
+        threshold=None,
+        coverage=0.0,
+        count=0,
+        errors=0,
+        risk=None,
+        high=None,
+    )
     if passed:
         last = passed[-1]
-        return CoverageAtRisk(
-            **found,
+        return replace(
+            nothing,
             threshold=last.threshold,
             coverage=last.coverage,
             count=last.count,
@@ -176,7 +185,7 @@ def coverage_at_risk(
         else f"of {which} {first.errors} are wrong, so that the error rate may be as high as {percent(first.high)}, "
         f"not {percent(max_risk)} ({clopper_pearson(first.count)})"
     )
-    return CoverageAtRisk(**found, threshold=None, coverage=0.0, count=0, errors=0, risk=None, high=None, reason=reason)
+    return replace(nothing, reason=reason)
 
 
 def binomial_upper(errors: int, rows: int, delta: float) -> float:

@@ -1,7 +1,7 @@
 """All that is asked about decisions, for a command or a page."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from calibrant.results import DecisionChange, Decisions
 
 FEWEST_TO_FIT = 10
 """Rows of the rarer outcome that a fix needs at least, before its cost is worth mentioning."""
+
+
+class _Limits(TypedDict):
+    """What all limits of a plan have in common."""
+
+    prevalence: float | None
+    level: float
 
 
 @dataclass(frozen=True)
@@ -54,17 +61,23 @@ class DecisionPlan:
         check_predictions(predictions)
         if predictions.copies is not None:
             raise InputError("decisions need single rows, which a sketch does not hold. Read the rows.")
-        found: dict[str, Any] = {"name": name}
+        found = Decisions(name=name)
         if self.costs is not None:
-            found["cost"] = expected_cost(predictions, costs=self.costs, threshold=self.threshold, **self._limits)
-            found["best"] = best_threshold(predictions, threshold=self.costs.threshold, level=self.confidence)
-            found["curve"] = decision_curve(
-                predictions, thresholds=self._shown(self.costs, predictions), **self._limits, rng=rng
+            found = replace(
+                found,
+                cost=expected_cost(predictions, costs=self.costs, threshold=self.threshold, **self._limits),
+                best=best_threshold(predictions, threshold=self.costs.threshold, level=self.confidence),
+                curve=decision_curve(
+                    predictions, thresholds=self._shown(self.costs, predictions), **self._limits, rng=rng
+                ),
             )
         if self.max_risk is not None:
-            found["selective"] = risk_coverage(predictions, level=self.confidence)
-            found["guarantee"] = coverage_at_risk(predictions, max_risk=self.max_risk, confidence=self.confidence)
-        return Decisions(**found)
+            found = replace(
+                found,
+                selective=risk_coverage(predictions, level=self.confidence),
+                guarantee=coverage_at_risk(predictions, max_risk=self.max_risk, confidence=self.confidence),
+            )
+        return found
 
     def change(self, before: Predictions, after: Predictions, method: str, *, rng: Rng = None) -> DecisionChange:
         """Return what a fix changes, after which acting begins at the threshold of the costs.
@@ -86,19 +99,17 @@ class DecisionPlan:
         """
         if self.costs is None:
             raise InputError("the change of a cost needs costs, but none are given. Pass costs=Costs(1, 20).")
-        own: dict[str, Any] = {"costs": self.costs, "threshold": self.threshold}
+        costs, cut = self.costs, self.threshold
         return DecisionChange(
             method=method,
-            before=expected_cost(before, **own, **self._limits).cost,
-            after=expected_cost(after, costs=self.costs, **self._limits).cost,
-            cost=cost_difference(before, after, **own, **self._limits),
-            curve=decision_difference(
-                before, after, thresholds=self._shown(self.costs, before), **self._limits, rng=rng
-            ),
+            before=expected_cost(before, costs=costs, threshold=cut, **self._limits).cost,
+            after=expected_cost(after, costs=costs, **self._limits).cost,
+            cost=cost_difference(before, after, costs=costs, threshold=cut, **self._limits),
+            curve=decision_difference(before, after, thresholds=self._shown(costs, before), **self._limits, rng=rng),
         )
 
     @property
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self) -> _Limits:
         return {"prevalence": self.prevalence, "level": self.confidence}
 
     def _shown(self, costs: Costs, predictions: Predictions) -> FloatArray:

@@ -25,7 +25,7 @@ class _Graph:
     """Nodes and constants under construction; everything is named by a number."""
 
     def __init__(self) -> None:
-        self.nodes: list[Any] = []
+        self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, FloatArray | IntArray] = {}
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:

@@ -1,7 +1,6 @@
 """A calibrator as a PyTorch module."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +58,7 @@ class CalibrationModule(nn.Module):
 
     def forward(self, scores: Tensor) -> Tensor:
         """Return calibrated probabilities, (n, K), of what the calibrator's `scores` says, (n, K), or (n,) if raw."""
-        values: dict[int, Any] = {}
+        values: dict[int, Tensor] = {}
         for i, node in enumerate(self._nodes):
             if node.operation == "input":
                 values[i] = scores.double().reshape(scores.shape[0], -1)

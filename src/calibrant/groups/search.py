@@ -1,8 +1,8 @@
 """The search for groups in which predictions are off, although all rows together may look fine."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,9 +135,8 @@ class GroupSearch:
         rng : Generator, int or None
             Draws the halves; of ensembles and quantiles, also where in its interval a transform lies.
         """
-        found = as_data(data, y_prob, sample_weight)
-        if not isinstance(found, Forecasts):
-            check_predictions(found, "data")
+        given = as_data(data, y_prob, sample_weight)
+        found = given if isinstance(given, Forecasts) else check_predictions(given, "data")
         self._check_rows(found)
         table = as_table(features, found.n_samples)
         cluster = _cluster_codes(clusters, found.n_samples)
@@ -189,23 +188,24 @@ class GroupSearch:
     ) -> GroupFindings:
         found, n_found = search.found()
         n = len(search.half)
-        facts: dict[str, Any] = {
-            "found": found,
-            "n_found": n_found,
-            "overall": search.overall(),
-            "n_cells": search.cells.n_tested,
-            "n_leaves": search.leaves.n_tested,
-            "detectable": search.detectable(),
-            "alpha": self.alpha,
-            "depth": depth,
-            "n_samples": n,
-            "event": search.subject.event,
-            "columns": tuple(each.name for each in columns),
-            "left_out": left_out,
-            "settings": {**asdict(self), "version": __version__, "seed": rng if isinstance(rng, int) else None},
-        }
-        outcome = GroupFindings(headline="", explanation="", **facts)
-        return GroupFindings(headline=headline(outcome), explanation=explain(outcome), **facts)
+        outcome = GroupFindings(
+            headline="",
+            explanation="",
+            found=found,
+            n_found=n_found,
+            overall=search.overall(),
+            n_cells=search.cells.n_tested,
+            n_leaves=search.leaves.n_tested,
+            detectable=search.detectable(),
+            alpha=self.alpha,
+            depth=depth,
+            n_samples=n,
+            event=search.subject.event,
+            columns=tuple(each.name for each in columns),
+            left_out=left_out,
+            settings={**asdict(self), "version": __version__, "seed": rng if isinstance(rng, int) else None},
+        )
+        return replace(outcome, headline=headline(outcome), explanation=explain(outcome))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from math import pi
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.groups.evidence import Evidence
 from calibrant.groups.rows import Rows
+from calibrant.groups.subjects import Named
 from calibrant.groups.tested import Tested
 from calibrant.results import FoundGroup, GroupFindings
 
@@ -65,7 +66,16 @@ def _scores(rows: Rows, masks: BoolArray) -> FloatArray:
     return np.asarray(sums[:, 0] / np.sqrt(np.maximum(sums[:, 1], np.finfo(float).tiny)))
 
 
-def as_found(one: Tested, evidence: Evidence, share: float, level: float | None, **named: Any) -> FoundGroup:
+def as_found(
+    one: Tested,
+    evidence: Evidence,
+    share: float,
+    level: float | None,
+    *,
+    worth: float,
+    stands_alone: bool,
+    **named: Unpack[Named],
+) -> FoundGroup:
     """Return a group with its numbers; without a level it has no limits."""
     inside = one.inside
     judged = evidence if one.tested is None else evidence.take(one.tested)
@@ -87,6 +97,8 @@ def as_found(one: Tested, evidence: Evidence, share: float, level: float | None,
         z=one.z,
         pvalue=one.pvalue,
         adjusted=min(1.0, one.adjusted / share),
+        worth=worth,
+        stands_alone=stands_alone,
         **named,
     )
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -142,6 +142,14 @@ FORECASTS = "forecasts"
 """What is said to be searched if it is not the probability of an event."""
 
 
+class Named(TypedDict, total=False):
+    """What is off in a group, and further numbers that tell of it: fields of a `FoundGroup`."""
+
+    event: str
+    what: str
+    coverage: float | None
+
+
 class Subject(ABC):
     """Rows in which something can be off, for one event or several."""
 
@@ -166,7 +174,7 @@ class Subject(ABC):
         """Return what fixing a group is worth, learnt from other rows than those it is measured on."""
 
     @abstractmethod
-    def named(self, one: Tested) -> dict[str, object]:
+    def named(self, one: Tested) -> Named:
         """Return what is off in a group, and further numbers that tell of it."""
 
 
@@ -204,7 +212,7 @@ class Classes(Subject):
         """Return by how much the log loss of all rows falls."""
         return worth_of(self.evidence[one.event].rows, one.inside, half, both=one.tested is None)
 
-    def named(self, one: Tested) -> dict[str, object]:
+    def named(self, one: Tested) -> Named:
         """Return the name of the event, if there are several."""
         return {"event": [*self.views][one.event] if len(self.views) > 1 else ""}
 
@@ -252,7 +260,7 @@ class Laws(Subject):
         """Return by how much the CRPS of all rows falls."""
         return worth_of_fix(self._relative, one.inside, half, both=one.tested is None)
 
-    def named(self, one: Tested) -> dict[str, object]:
+    def named(self, one: Tested) -> Named:
         """Return whether location or spread is off, and how many targets central intervals hold."""
         inside = one.inside if one.tested is None else one.inside & one.tested
         held = coverage(self._transforms[inside], self.forecasts.weights[inside])

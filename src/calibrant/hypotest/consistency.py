@@ -1,7 +1,7 @@
 """The exact test: redraw the labels from the predictions and look where the observed value falls."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class ConsistencyTest(CalibrationTest):
             },
         )
 
-    def _view(self, data: object) -> Any:
+    def _view(self, data: Predictions | Forecasts) -> Predictions | Forecasts:
         if self.null == "full":
             return data
         if not isinstance(data, Predictions):
@@ -101,7 +101,7 @@ class ConsistencyTest(CalibrationTest):
         return data.top_label()
 
     def _redraws(
-        self, data: Any, observed: float, rng: np.random.Generator, progress: Progress | None
+        self, data: Predictions | Forecasts, observed: float, rng: np.random.Generator, progress: Progress | None
     ) -> tuple[float, FloatArray]:
         """Return the value of the observed labels and those of the redraws, all computed in the same way.
 
@@ -116,6 +116,8 @@ class ConsistencyTest(CalibrationTest):
                 draws = counted.cells.draw(self.n_resamples, rng, progress)
                 return float(own), np.concatenate([counted.evaluate(counts) for counts in draws])
         evaluate = self.metric.prepare_labels(data)
-        redraw = redraw_labels if isinstance(data, Predictions) else redraw_targets
-        blocks = redraw(data, self.n_resamples, rng, progress=progress)
-        return observed, np.concatenate([evaluate(block) for block in blocks])
+        if isinstance(data, Predictions):
+            found = [evaluate(block) for block in redraw_labels(data, self.n_resamples, rng, progress=progress)]
+        else:
+            found = [evaluate(block) for block in redraw_targets(data, self.n_resamples, rng, progress=progress)]
+        return observed, np.concatenate(found)

@@ -71,7 +71,7 @@ class CalibrationTest(ABC):
         return replace(self.about(), caution=ROUGH) if rough else self.about()
 
 
-def _present(data: object) -> Any:
+def _present(data: object) -> object:
     """Return the data without rows of no weight; what is no data is left for the test to refuse."""
     if not isinstance(data, (Predictions, Forecasts)):
         return data
@@ -81,7 +81,7 @@ def _present(data: object) -> Any:
     return data if present.all() else data.take(np.flatnonzero(present))
 
 
-def check_rows(data: Any, least: int) -> None:
+def check_rows(data: Predictions | Forecasts, least: int) -> None:
     """Refuse data with too few rows to test."""
     if data.n_samples < least:
         raise InputError(f"the test needs at least {least} rows, but there {_are(data.n_samples)}.")

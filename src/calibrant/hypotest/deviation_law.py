@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.forecasts import Forecasts, target_kernel
+from calibrant.forecasts import Distribution, Forecasts, target_kernel
 from calibrant.kernels.algebra import TensorProduct, unscaled
-from calibrant.kernels.discrepancy import Data, target_profile, tune
+from calibrant.kernels.discrepancy import Data, target_profile
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.predictions import Predictions
@@ -37,7 +37,7 @@ class DeviationLaw(ABC):
     Those of row i are multiplied by its weight.
     """
 
-    targets: Any
+    targets: FloatArray | IntArray
 
     @property
     def n_locations(self) -> int:
@@ -67,11 +67,11 @@ class DeviationLaw(ABC):
 
 def deviation_law(estimator: UCME, data: Data, weights: FloatArray | float = 1.0) -> DeviationLaw:
     """Return the law of weights times `estimator.deviations`: exact for classes, by draws for forecasts."""
-    kernel: Any = tune(estimator.kernel, data)
+    terms = estimator.terms(data)
     if isinstance(data, Predictions):
-        return ClassDeviations(data, kernel.terms, *estimator.class_locations(data), weights)
-    places, targets = estimator.locations(data)
-    return DrawnDeviations(data, kernel.terms, places, targets, weights)
+        return ClassDeviations(data, terms, *estimator.class_locations(data), weights)
+    places, targets = estimator.forecast_locations(data)
+    return DrawnDeviations(data, terms, places, targets, weights)
 
 
 class ClassDeviations(DeviationLaw):
@@ -82,6 +82,8 @@ class ClassDeviations(DeviationLaw):
     the targets, with one entry per column. So no array of shape (n, K, J) is needed. The covariance takes
     O(n K M^2 + n J^2), and O(K J^2) more unless the kernel of the targets is white; a product with it O(n K M).
     """
+
+    targets: IntArray
 
     def __init__(
         self,
@@ -170,11 +172,13 @@ class DrawnDeviations(DeviationLaw):
     So variances have an error of about 1%.
     """
 
+    targets: FloatArray
+
     def __init__(
         self,
         data: Forecasts,
         terms: tuple[TensorProduct, ...],
-        places: object,
+        places: Distribution,
         targets: FloatArray,
         weights: FloatArray | float = 1.0,
     ) -> None:

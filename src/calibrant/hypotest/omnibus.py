@@ -1,8 +1,8 @@
 """One exact test that sees many kinds of errors: several statistics of the same redraws, one p-value."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from calibrant.hypotest.finding.facts import corrected_direction, facts_of
 from calibrant.hypotest.holm import at_or_above, combined_pvalue
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
+from calibrant.results.parts import TestedPart
 
 CELLS = 500_000
 """Approximate number of labels per block."""
@@ -232,7 +233,7 @@ def gather(view: Predictions) -> tuple[Evidence, ...]:
     return (*(kind.of(view, weights) for kind in kinds), impossible)
 
 
-def _described(part: Part, components: FloatArray, pvalue: float, data: Predictions) -> Mapping[str, Any]:
+def _described(part: Part, components: FloatArray, pvalue: float, data: Predictions) -> TestedPart:
     """Say how far a part of the observed labels goes, and which way."""
     largest = int(np.abs(components).argmax())
     direction = part.words.get(int(np.sign(components[largest]))) if pvalue <= LEVEL else None

@@ -1,14 +1,13 @@
 """Limits of the unbiased squared kernel calibration error."""
 
-from typing import Any, TypeGuard
-
 import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.limits import Limits, PairLaw
-from calibrant.kernels.algebra import TensorProduct
+from calibrant.kernels.algebra import JointKernel, Kernel, TensorProduct
 from calibrant.kernels.discrepancy import Data, pair_matrix, prediction_pairs, row_sums, tune
+from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.targets import WhiteKernel
@@ -111,30 +110,40 @@ def _squares(data: Data, metric: SKCE | KCE) -> tuple[float, float]:
     return data.once(("squared pairs", metric.kernel), compute) if isinstance(data, Predictions) else compute()
 
 
-def _mean_squares(data: Data, kernel: Any) -> tuple[float, float]:
+def _mean_squares(data: Data, kernel: JointKernel | GeneralKernel) -> tuple[float, float]:
     """Return the mean of H_ij^2 over different rows: as seen, and expected."""
     n = data.n_samples
     rows, count = np.arange(n), n * (n - 1)
-    if not _compares_labels(data, kernel):
+    between = _between_predictions(data, kernel)
+    if between is None:
         seen = float(np.sum(pair_matrix(data, kernel).take(rows) ** 2)) / count
         return seen, seen
-    squared_kernel = prediction_pairs(data, kernel.predictions).take(rows) ** 2
-    squares = (data.residuals @ data.residuals.T) ** 2, _expected_squares(data.probs, data.probs)
+    predictions, own = between
+    squared_kernel = prediction_pairs(predictions, own).take(rows) ** 2
+    probs, residuals = predictions.probs, predictions.residuals
+    squares = (residuals @ residuals.T) ** 2, _expected_squares(probs, probs)
     seen, expected = (float(np.sum(squared_kernel * square)) / count for square in squares)
     return seen, expected
 
 
-def _compares_labels(data: Data, kernel: object) -> TypeGuard[Predictions]:
-    """Whether the pairs are products of residuals times a kernel on predictions."""
-    return isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel()
+def _between_predictions(data: Data, kernel: JointKernel | GeneralKernel) -> tuple[Predictions, Kernel] | None:
+    """Return class predictions and the kernel on them by which products of residuals are multiplied, if all pairs are.
+
+    None for any others.
+    """
+    if isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel():
+        return data, kernel.predictions
+    return None
 
 
-def _largest(pairs: PairMatrix, data: Data, kernel: Any) -> float:
+def _largest(pairs: PairMatrix, data: Data, kernel: JointKernel | GeneralKernel) -> float:
     """Return the largest value of a pair: that of a row with itself, its label being the least probable one."""
-    if not _compares_labels(data, kernel):
+    between = _between_predictions(data, kernel)
+    if between is None:
         return float(pairs.diagonal().max())
-    squares = 1 + np.sum(data.probs**2, axis=1) - 2 * data.probs.min(axis=1)
-    return float(np.max(squares * prediction_pairs(data, kernel.predictions).diagonal()))
+    predictions, own = between
+    squares = 1 + np.sum(predictions.probs**2, axis=1) - 2 * predictions.probs.min(axis=1)
+    return float(np.max(squares * prediction_pairs(predictions, own).diagonal()))
 
 
 def _expected_squares(probs: FloatArray, others: FloatArray) -> FloatArray:

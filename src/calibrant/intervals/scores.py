@@ -98,7 +98,7 @@ def hall_laws(
     return [replace(law, error=float(error)) for law, error in zip(found, errors, strict=True)]
 
 
-def _chance(data: Any, metric: RowMean) -> Redraw | None:
+def _chance(data: object, metric: RowMean) -> Redraw | None:
     """Return how the rows may have been if the predictions are right."""
     if not isinstance(data, Predictions) or not isinstance(metric, Score):
         return None

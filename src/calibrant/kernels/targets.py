@@ -1,7 +1,6 @@
 """Kernels on class labels, and their matrix: without the matrix where it is a multiple of the identity."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,9 +20,10 @@ class WhiteKernel(Kernel):
         """Largest absolute value of the kernel."""
         return 1.0
 
-    def matrix(self, x: Any, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
-        return np.all(x[:, None, :] == y[None, :, :], axis=2).astype(float)
+        one, other = np.asarray(x), np.asarray(y)
+        return np.all(one[:, None, :] == other[None, :, :], axis=2).astype(float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +58,9 @@ class GramKernel(Kernel):
         """Largest absolute value of the kernel."""
         return float(np.abs(self.gram).max())
 
-    def matrix(self, x: Any, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of class indices."""
-        return self.gram[np.ix_(x[:, 0].astype(int), y[:, 0].astype(int))]
+        return self.gram[np.ix_(np.asarray(x)[:, 0].astype(int), np.asarray(y)[:, 0].astype(int))]
 
 
 @dataclass(frozen=True, eq=False)

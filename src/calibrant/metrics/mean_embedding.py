@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -80,20 +79,29 @@ class UCME(KernelMetric):
 
     def deviations(self, data: Data) -> FloatArray:
         """Return the deviation of every row at every test location, of shape (n, J)."""
+        terms = self.terms(data)
+        if isinstance(data, Predictions):
+            where = self.class_locations(data)
+            return np.sum([_class_deviations(data, term, *where) for term in terms], axis=0)
+        places, targets = self.forecast_locations(data)
+        return np.sum([_forecast_deviations(data, term, places, targets) for term in terms], axis=0)
+
+    def terms(self, data: Data) -> tuple[TensorProduct, ...]:
+        """Return the products that the kernel is the sum of, with every lengthscale a number."""
         kernel = tune(self.kernel, data)
         if not isinstance(kernel, JointKernel):
             raise TypeError(f"kernel must be a tensor product of kernels, but is {kernel!r}.")
-        if isinstance(data, Predictions):
-            where = self.class_locations(data)
-            return np.sum([_class_deviations(data, term, *where) for term in kernel.terms], axis=0)
-        places, targets = self.locations(data)
-        return np.sum([_forecast_deviations(data, term, places, targets) for term in kernel.terms], axis=0)
+        return kernel.terms
 
-    def locations(self, data: Data) -> tuple[Any, Any]:
+    def locations(self, data: Data) -> tuple[FloatArray | Distribution, FloatArray | IntArray]:
         """Return predictions and targets at the test locations."""
         if isinstance(data, Predictions):
             places, index, targets = self.class_locations(data)
             return places[index], targets
+        return self.forecast_locations(data)
+
+    def forecast_locations(self, data: Forecasts) -> tuple[Distribution, FloatArray]:
+        """Return laws and targets at the test locations of forecasts."""
         if self.test_predictions is None:
             return _forecast_locations(data)
         return _checked_forecast_locations(data, self.test_predictions, self.test_targets)
@@ -142,7 +150,7 @@ class UCME(KernelMetric):
         if not isinstance(kernel, JointKernel):
             return Metric.prepare_labels(replace(self, kernel=kernel), data)
         if not isinstance(data, Predictions):
-            return _retargeted(data, kernel, *self.locations(data))
+            return _retargeted(data, kernel, *self.forecast_locations(data))
         k, (places, index, targets) = data.n_classes, self.class_locations(data)
         share = data.weights / data.weights.sum()
         terms = [
@@ -166,7 +174,7 @@ class UCME(KernelMetric):
 
     def details(self, data: Data) -> Mapping[str, object]:
         """Say how many test locations there are, and the Monte Carlo error if there is one."""
-        where = self.class_locations(data) if isinstance(data, Predictions) else self.locations(data)
+        where = self.class_locations(data) if isinstance(data, Predictions) else self.forecast_locations(data)
         return {"locations": len(where[-1])} | monte_carlo_error(self.batch_values(data))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.metric import Metric
@@ -68,14 +67,14 @@ def measure(
     >>> measure([0, 1], [0.5, 1.0], metrics="brier")["brier"]
     0.25
     """
-    known: Any = as_data(data, y_prob, sample_weight, positive)
+    given = as_data(data, y_prob, sample_weight, positive)
+    known = given if isinstance(given, Forecasts) else check_predictions(given, "data")
     if isinstance(known, Forecasts):
         from calibrant.metrics.forecast_table import FORECAST_METRICS, suited_metrics
 
         usual = suited_metrics(known)
         chosen = usual if metrics is None else chosen_metrics(metrics, {**FORECAST_METRICS, **usual})
     else:
-        check_predictions(known, "data")
         usual = {name: METRICS[name] for name in principal_metrics(known.n_classes)}
         possible = {name: metric for name, metric in usual.items() if metric.least_rows <= known.n_samples}
         chosen = possible if metrics is None else chosen_metrics(metrics)

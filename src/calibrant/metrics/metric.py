@@ -32,7 +32,7 @@ class Together(NamedTuple):
     """The metric of every class, and what the details of an estimate say about the choice."""
 
     members: tuple["Metric", ...]
-    details: Mapping[str, Any]
+    details: Mapping[str, object]
 
 
 Measured: TypeAlias = Literal["calibration", "accuracy", "both", "chance", "sharpness"]

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Pools:
     mass: FloatArray
     predicted: FloatArray
     hits: FloatArray
-    fixed: dict[Hashable, Any] = field(default_factory=dict)
+    fixed: dict[Hashable, object] = field(default_factory=dict)
 
     @cached_property
     def values(self) -> FloatArray:

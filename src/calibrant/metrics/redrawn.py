@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Profile
 from calibrant.forecasts.convolution import kernel_value
@@ -28,10 +27,10 @@ def relabelled(data: Predictions, kernel: JointKernel, *, unbiased: bool) -> Eva
     total, square = float(weights.sum()) ** 2, float((weights**2).sum())
     terms = [(prediction_pairs(data, term.predictions), gram_of(term.targets, data.n_classes)) for term in kernel.terms]
 
-    def evaluate(labels: Any) -> FloatArray:
+    def evaluate(labels: IntArray) -> FloatArray:
         residuals = np.repeat(-data.probs[:, None, :], labels.shape[1], axis=1)  # (n, B, K)
-        rows, columns = np.indices(labels.shape, sparse=True)
-        residuals[rows, columns, labels] += 1.0
+        rows, redraws = np.ogrid[: labels.shape[0], : labels.shape[1]]
+        residuals[rows, redraws, labels] += 1.0
         residuals *= weights[:, :, None]
         sums = np.zeros(labels.shape[1])
         for pairs, gram in terms:  # r G r is the sum of squares of the columns of r F, where G = F F'.

@@ -105,9 +105,10 @@ class Loess(Smoother):
 
     def fit_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
         """Return the same of the pools with other hits, all at once."""
-        if self not in pools.fixed:
-            pools.fixed[self] = self._local_fits(pools)
-        starts, places, rows = pools.fixed[self]
+        known = pools.fixed.get(self)
+        if not isinstance(known, LocalFits):
+            known = pools.fixed[self] = self._local_fits(pools)
+        starts, places, rows = known
         curve = rows @ (np.add.reduceat(hits, starts) / np.add.reduceat(pools.mass, starts)[:, None])
         if len(places) == len(pools.mass):
             return curve

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -210,13 +210,13 @@ class Root(Lift):
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
-        return float(_root(self.metric(data)))
+        return _root_of(self.metric(data))
 
     def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details, which hold its square: nothing is computed twice."""
         self.check(data)
-        details = self.details(data)
-        return Estimate(name=repr(self), value=float(_root(details["squared"])), details=details, about=self.about())
+        squared = self.metric.estimate(data)
+        return Estimate(name=repr(self), value=_root_of(squared.value), details=_rooted(squared), about=self.about())
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
@@ -235,10 +235,13 @@ class Root(Lift):
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the square with its sign, and the root of what the metric says of each class."""
-        found = self.metric.estimate(predictions)
-        classes = found.details.get("classes", {})
-        roots = {name: float(_root(np.float64(value))) for name, value in classes.items()}
-        return {**found.details, **({"classes": roots} if roots else {}), "squared": found.value}
+        return _rooted(self.metric.estimate(predictions))
+
+
+def _rooted(squared: Estimate) -> Mapping[str, object]:
+    """Return the details of a square: it, and the root of what they say of each class."""
+    roots = {name: _root_of(value) for name, value in squared.details.get("classes", {}).items()}
+    return {**squared.details, **({"classes": roots} if roots else {}), "squared": squared.value}
 
 
 def _are_plain(predictions: Predictions) -> bool:
@@ -264,5 +267,9 @@ def _mean_square(total: FloatArray, mass: FloatArray, pairs: FloatArray, product
     return np.asarray((mass * squared).sum(axis=0) / total)
 
 
-def _root(values: Any) -> Any:
+def _root(values: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(values, 0.0))
+
+
+def _root_of(value: float) -> float:
+    return float(np.sqrt(np.maximum(value, 0.0)))

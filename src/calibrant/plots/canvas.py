@@ -1,6 +1,6 @@
 """What all plots share: axes to draw on, colours, the unit square."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.results.drawing import BLUE, RED
@@ -56,10 +56,9 @@ def shown_name(name: str, length: int = 24) -> str:
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
 
-def note(ax: "Axes", text: str, height: float = 0.97, **settings: Any) -> None:
+def note(ax: "Axes", text: str, height: float = 0.97, fontsize: str | None = "small") -> None:
     """Write in the upper left corner."""
-    style = {"va": "top", "color": INK, "fontsize": "small", **settings}
-    ax.text(0.03, height, text, transform=ax.transAxes, **style)
+    ax.text(0.03, height, text, transform=ax.transAxes, va="top", color=INK, fontsize=fontsize)
 
 
 def mark_points(
@@ -69,5 +68,12 @@ def mark_points(
     for chosen, colour, marker, name in ((~off, BLUE, "o", None), (off, RED, "D", label)):
         here = chosen & shown
         if here.any():
-            style: dict[str, Any] = {"color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.6}
-            ax.scatter(x[here], y[here], size[here], zorder=4, label=name, **style)
+            ax.scatter(
+                *(x[here], y[here], size[here]),
+                color=colour,
+                marker=marker,
+                edgecolors="white",
+                linewidths=0.6,
+                zorder=4,
+                label=name,
+            )

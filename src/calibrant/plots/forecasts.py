@@ -1,6 +1,6 @@
 """Predictive distributions: transforms, coverage, errors against predicted standard deviations, and intervals."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from calibrant.results.writing import counted, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-LEGEND: dict[str, Any] = {"frameon": False, "fontsize": "small", "handlelength": 1.4, "borderpad": 0.1}
 
 FEW = 25
 """Up to this many levels, as those of columns of quantiles, are marked one by one."""
@@ -54,14 +52,9 @@ def plot_pit(histogram: PITHistogram, ax: "Axes | None" = None) -> "Axes":
         label = "outside the limits"
         ax.bar(histogram.lower[off], count[off], width[off], align="edge", color=RED, edgecolor="white", label=label)
     edges = np.append(histogram.lower, histogram.upper[-1])
-    limits: dict[str, Any] = {
-        "color": INK,
-        "alpha": 0.22,
-        "linewidth": 0,
-        "zorder": 3,
-        "label": _chance(histogram.level),
-    }
-    ax.fill_between(edges, np.append(low, low[-1]), np.append(high, high[-1]), step="post", **limits)
+    lowest, highest = np.append(low, low[-1]), np.append(high, high[-1])
+    by_chance = _chance(histogram.level)
+    ax.fill_between(edges, lowest, highest, step="post", color=INK, alpha=0.22, linewidth=0, zorder=3, label=by_chance)
     ax.axhline(100 * histogram.expected / total, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
     ax.set(xlim=(0, 1), xlabel="Probability integral transform", ylabel="Targets (%)")
     ax.set_ylim(0, 1.4 * float(max(count.max(), high.max())))
@@ -108,8 +101,12 @@ def plot_quantiles(curve: QuantileCurve, ax: "Axes | None" = None) -> "Axes":
     if len(curve.nominal) <= FEW:
         _mark_levels(ax, curve, off)
     note(ax, counted(curve.n_samples))
-    ax.legend(loc="lower right", **LEGEND)
+    _legend(ax)
     return ax
+
+
+def _legend(ax: "Axes") -> None:
+    ax.legend(loc="lower right", frameon=False, fontsize="small", handlelength=1.4, borderpad=0.1)
 
 
 def _mark_levels(ax: "Axes", curve: QuantileCurve, off: BoolArray) -> None:
@@ -149,7 +146,7 @@ def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":
     ax.set(xlabel="Predicted standard deviation", ylabel="Root mean squared error", xlim=ends, ylim=ends)
     ax.set_aspect("equal", adjustable="box")
     note(ax, counted(int(curve.count.sum())))
-    ax.legend(loc="lower right", **LEGEND)
+    _legend(ax)
     return ax
 
 

@@ -1,6 +1,6 @@
 """Reliability diagrams."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -91,8 +91,8 @@ def draw_curve(ax: "Axes", curve: ReliabilityCurve, y: FloatArray, label: str, i
         return
     ax.plot(x, y, color=BLUE, linewidth=1.6, zorder=3)
     if off.any():
-        style: dict[str, Any] = {"color": RED, "linewidth": 2.6, "solid_capstyle": "round", "zorder": 4}
-        ax.plot(x, np.where(off, y, np.nan), label=label, **style)
+        outside = np.where(off, y, np.nan)
+        ax.plot(x, outside, label=label, color=RED, linewidth=2.6, solid_capstyle="round", zorder=4)
 
 
 def facts(curve: ReliabilityCurve) -> list[str]:
@@ -153,14 +153,19 @@ def plot_bias(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
     if not is_dense(curve):
         _beyond(ax, curve, bias, ~inside)
     note(ax, ", ".join(facts(curve)), 0.98)
-    for word, height, side in (("too high →", 1.0, "top"), ("← too low", 0.0, "bottom")):
-        style: dict[str, Any] = {"transform": ax.transAxes, "rotation": 90, "va": side, "color": GREY}
-        ax.text(1.02, height, word, fontsize="small", fontstyle="italic", **style)
+    _beside(ax, 1.0, "too high →", "top")
+    _beside(ax, 0.0, "← too low", "bottom")
     if curve.histogram is not None:
         strip(ax, curve.histogram, words)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="lower right", frameon=False, fontsize="small", handlelength=1.4)
     return ax
+
+
+def _beside(ax: "Axes", height: float, word: str, side: Literal["top", "bottom"]) -> None:
+    """Write along the right edge of the axes."""
+    place = ax.transAxes
+    ax.text(1.02, height, word, transform=place, rotation=90, va=side, color=GREY, fontsize="small", fontstyle="italic")
 
 
 def _end(curve: ReliabilityCurve, bias: FloatArray) -> float:

@@ -278,14 +278,15 @@ class Predictions(Rows):
         return self._trusted(probs, hits.astype(np.int64), self.weights, classes, copies=self.copies)
 
 
-def check_predictions(value: object, name: str = "predictions") -> None:
-    """Refuse what a user may take for predictions."""
+def check_predictions(value: object, name: str = "predictions") -> "Predictions":
+    """Return predictions; refuse what a user may take for them."""
     if not isinstance(value, Predictions):
         # Functions of `data` take two arrays as well: who passed one, or None as the second, wants to know that.
         two = "; or two arrays, labels and then probabilities, of which neither is None" if name == "data" else ""
         raise TypeError(
             f"{name} must be Predictions, but is of type {type(value).__name__}. Pass Predictions(probs, labels){two}."
         )
+    return value
 
 
 def _most_probable(probs: FloatArray) -> IntArray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from calibrant.predictions import Predictions
 Result = TypeVar("Result")
 
 
-def as_data(data: object, y_prob: object = None, sample_weight: object = None, positive: object = None) -> Any:
+def as_data(data: object, y_prob: object = None, sample_weight: object = None, positive: object = None) -> object:
     """Return predictions or forecasts as they are, or predictions that are made of two arrays.
 
     Parameters

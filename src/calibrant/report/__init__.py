@@ -1,7 +1,6 @@
 """The report: one self-contained HTML page, from results only."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from calibrant.results import (
     Assessment,
@@ -17,7 +16,7 @@ __all__ = ["render_html"]
 
 
 def render_html(
-    assessments: Assessment | ForecastAssessment | Mapping[str, Assessment] | Mapping[str, ForecastAssessment],
+    assessments: Assessment | ForecastAssessment | Mapping[str, Assessment | ForecastAssessment],
     *,
     title: str = "Calibration report",
     comparison: Comparison | None = None,
@@ -53,9 +52,8 @@ def render_html(
         Write it to a file in UTF-8.
     """
     from calibrant.report.page import Extras, compose
-    from calibrant.report.series import are_forecasts, as_forecast_series, as_series
+    from calibrant.report.series import series_of
 
     if not isinstance(title, str):
         raise TypeError(f"title must be a string, but is {type(title).__name__}.")
-    read: Any = as_forecast_series if are_forecasts(assessments) else as_series
-    return compose(read(assessments), title, Extras(comparison, fix, findings, decisions, intervals))
+    return compose(series_of(assessments), title, Extras(comparison, fix, findings, decisions, intervals))

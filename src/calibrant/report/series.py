@@ -1,8 +1,9 @@
 """The assessments of one page, with what identifies them in every figure and table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from calibrant.exceptions import InputError
 from calibrant.report.svg import Element, element, marker
@@ -130,7 +131,7 @@ class ForecastSeries(Marked):
     def gap_words(self) -> str:
         """What it is."""
         level = self.assessment.settings.get("interval", 0.9)
-        if level is None:
+        if not isinstance(level, float):
             return "probability between the outer quantiles minus the share of values there"
         share = percent(level)
         return f"{share} minus the share of values in central {share} intervals"
@@ -139,11 +140,27 @@ class ForecastSeries(Marked):
 AnySeries = Series | ForecastSeries
 
 
-def as_series(assessments: Assessment | Mapping[str, Assessment]) -> list[Series]:
-    """Return the assessments in their order, each with its number."""
+AnyAssessments: TypeAlias = Assessment | ForecastAssessment | Mapping[str, Assessment | ForecastAssessment]
+"""What a page shows: one assessment, or several by name."""
+
+
+def series_of(assessments: AnyAssessments) -> Sequence[AnySeries]:
+    """Return the assessments in their order, each with its number: all of the kind of the first."""
+    first = next(iter(assessments.values()), None) if isinstance(assessments, Mapping) else assessments
+    return as_forecast_series(assessments) if isinstance(first, ForecastAssessment) else as_series(assessments)
+
+
+def as_series(assessments: AnyAssessments) -> list[Series]:
+    """Return assessments of classes in their order."""
     named = {assessments.name: assessments} if isinstance(assessments, Assessment) else assessments
-    _check(named)
-    for key, value in named.items():
+    if not isinstance(named, Mapping):
+        raise TypeError(
+            f"assessments must be an Assessment or a mapping of names to them, but is {type(assessments).__name__}."
+        )
+    if not named:
+        raise InputError("assessments must hold at least one Assessment, but is empty.")
+    found = []
+    for i, (key, value) in enumerate(named.items()):
         if not isinstance(value, Assessment):
             raise TypeError(f"assessments[{key!r}] must be an Assessment, but is {type(value).__name__}.")
         if value.curve is None:
@@ -151,29 +168,16 @@ def as_series(assessments: Assessment | Mapping[str, Assessment]) -> list[Series
                 f"assessments[{key!r}] must hold curves, which a page draws, but it has none. Call assess "
                 'without sections, or with "curves" among them.'
             )
-    return [Series(i, str(key), lighten(value)) for i, (key, value) in enumerate(named.items())]
+        found.append(Series(i, str(key), lighten(value)))
+    return found
 
 
-def as_forecast_series(assessments: ForecastAssessment | Mapping[str, ForecastAssessment]) -> list[ForecastSeries]:
-    """Return the assessments of forecasts in their order, each with its number."""
-    named = {assessments.name: assessments} if isinstance(assessments, ForecastAssessment) else assessments
-    for key, value in named.items():
+def as_forecast_series(assessments: AnyAssessments) -> list[ForecastSeries]:
+    """Return assessments of forecasts in their order."""
+    named = assessments if isinstance(assessments, Mapping) else {assessments.name: assessments}
+    found = []
+    for i, (key, value) in enumerate(named.items()):
         if not isinstance(value, ForecastAssessment):
             raise TypeError(f"assessments[{key!r}] must be a ForecastAssessment, but is {type(value).__name__}.")
-    return [ForecastSeries(i, str(key), value) for i, (key, value) in enumerate(named.items())]
-
-
-def are_forecasts(assessments: object) -> bool:
-    """Return whether this is one assessment of forecasts, or a mapping that begins with one."""
-    if isinstance(assessments, Mapping):
-        return isinstance(next(iter(assessments.values()), None), ForecastAssessment)
-    return isinstance(assessments, ForecastAssessment)
-
-
-def _check(assessments: object) -> None:
-    if not isinstance(assessments, Mapping):
-        raise TypeError(
-            f"assessments must be an Assessment or a mapping of names to them, but is {type(assessments).__name__}."
-        )
-    if not assessments:
-        raise InputError("assessments must hold at least one Assessment, but is empty.")
+        found.append(ForecastSeries(i, str(key), value))
+    return found

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from calibrant.results import (
 from calibrant.results.bounds import smallest_adjusted
 from calibrant.results.comparison import shown_limits
 from calibrant.results.core import smallest_pvalue
-from calibrant.results.parts import part_name
+from calibrant.results.parts import TestedParts, part_name
 from calibrant.results.writing import aligned, between, count, machine, name, number, pvalue
 
 
@@ -196,7 +195,7 @@ def part_rows(series: Sequence[AnySeries]) -> list[PartRow]:
     return rows
 
 
-def _parts(test: TestResult) -> Mapping[str, Mapping[str, Any]]:
+def _parts(test: TestResult) -> TestedParts:
     return {**test.details.get("parts", {}), **test.details.get("also", {})}
 
 

@@ -1,7 +1,6 @@
 """Results made light enough for a page: curves of a few hundred points, without what no reader of a page uses."""
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -91,21 +90,12 @@ N_PANELS = 24
 
 def lighten(assessment: Assessment) -> Assessment:
     """Return the assessment as a page shows it."""
-    changes: dict[str, Any] = {}
-    for f in fields(assessment):
-        changes[f.name] = _lightened(getattr(assessment, f.name))
-    changes["groups"] = assessment.groups
-    return replace(assessment, **changes)
-
-
-def _lightened(value: object) -> object:
-    if isinstance(value, ReliabilityCurve):
-        return thin_curve(value)
-    if isinstance(value, ClasswiseCurves):
-        return _worst_classes(value)
-    if isinstance(value, dict):
-        return {key: _lightened(part) for key, part in value.items()}
-    return value
+    return replace(
+        assessment,
+        curve=None if assessment.curve is None else thin_curve(assessment.curve),
+        curves={name: thin_curve(curve) for name, curve in assessment.curves.items()},
+        classwise=None if assessment.classwise is None else _worst_classes(assessment.classwise),
+    )
 
 
 def _worst_classes(classwise: ClasswiseCurves) -> ClasswiseCurves:

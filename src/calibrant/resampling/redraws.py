@@ -1,9 +1,9 @@
 """Redraws: what the data would look like if the predictions were right."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, Progress
 from calibrant.exceptions import InputError
@@ -45,7 +45,7 @@ def draw_counts(n: int, n_resamples: int, rng: np.random.Generator) -> FloatArra
 def in_blocks(evaluate: Evaluator, width: int) -> Evaluator:
     """Return the evaluator that takes its columns a block at a time, so that memory stays bounded."""
 
-    def blocked(columns: Any) -> FloatArray:
+    def blocked(columns: NDArray[np.generic]) -> FloatArray:
         blocks = [evaluate(columns[:, b : b + width]) for b in range(0, columns.shape[1], width)]
         return np.concatenate(blocks)
 

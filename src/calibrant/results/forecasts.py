@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.estimate import Estimate
@@ -165,7 +165,7 @@ class ForecastAssessment(Readable):
     quantiles: QuantileCurve | None = None
     intervals: QuantileCurve | None = None
     spread: SpreadCurve | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     limits: Mapping[str, "Interval"] = field(default_factory=dict)
     groups: Mapping[str, "ForecastAssessment"] = field(default_factory=dict)
     adjusted: Mapping[str, float] = field(default_factory=dict)

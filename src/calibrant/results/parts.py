@@ -1,9 +1,15 @@
 """The parts of the omnibus test by the names that every screen uses."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 from calibrant.results.writing import bare_pvalue
+
+TestedPart = TypedDict("TestedPart", {"statistic": float, "pvalue": float, "direction": str | None, "class": object})
+"""What the details of a test hold about one of its parts; the class is None if the part is not about one."""
+
+TestedParts: TypeAlias = Mapping[str, TestedPart]
+"""Parts by their keys in `PARTS`."""
 
 
 class PartName(NamedTuple):

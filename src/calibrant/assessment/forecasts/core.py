@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.hypotest.forecasts.transforms import interval_level
 from calibrant.metrics import Metric
 from calibrant.metrics.forecast_table import central_pairs, known_levels, suited_metrics
-from calibrant.results import Estimate, ForecastAssessment, Interval
+from calibrant.results import Estimate, ForecastAssessment, Interval, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.forecasts import AT_LEAST
 
 TESTED = "mace"
@@ -197,9 +197,18 @@ def _compared_rows(metric: Metric, forecasts: Forecasts) -> IntArray | None:
     return present[np.linspace(0, len(present) - 1, most).astype(np.int64)]
 
 
-def _curves(forecasts: Forecasts) -> dict[str, Any]:
+class _Curves(TypedDict, total=False):
+    """The figures of a `ForecastAssessment`."""
+
+    pit: PITHistogram
+    quantiles: QuantileCurve
+    intervals: QuantileCurve
+    spread: SpreadCurve
+
+
+def _curves(forecasts: Forecasts) -> _Curves:
     """Return the figures that the laws have what is needed for; of columns of quantiles, at their own levels."""
-    law, found = forecasts.distribution, dict[str, Any]()
+    law, found = forecasts.distribution, _Curves()
     levels = known_levels(law)
     if levels is not None:
         found["quantiles"] = quantile_curve(forecasts, levels)

@@ -1,7 +1,6 @@
 """The verdict about predictive distributions, in words."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,8 +52,8 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
     error = float(test.estimate or 0.0)
     low, high, reason = limits(worst, error, test.details.get("tests", 1))
     scale = compare_with(tolerance, low, high)
-    part = _part(test) if is_found else {}
-    if part.get("name") == "trend" and scale == WITHIN:
+    part = _part(test) if is_found else NO_PART
+    if part.name == "trend" and scale == WITHIN:
         scale, reason = UNKNOWN, HIDDEN
     if not is_found and scale == BEYOND:
         scale = UNKNOWN
@@ -77,27 +76,37 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
         size=scale,
         tolerance=tolerance,
         gave_away=test.details["revealed_by"],
-        part=part.get("name", ""),
+        part=part.name,
     )
 
 
 def about_a_trend(worst: Transforms, test: TestResult) -> str:
     """Say what mends the trend that revealed an error; nothing if no trend did."""
     part = _part(test)
-    if test.pvalue > LEVEL or part["name"] != "trend":
+    if test.pvalue > LEVEL or part.name != "trend":
         return ""
-    over_width = part["direction"].endswith("wide")
-    if part["direction"].startswith(tuple(LOW_HIGH.values())):
+    over_width = part.direction.endswith("wide")
+    if part.direction.startswith(tuple(LOW_HIGH.values())):
         return "" if over_width else ALIKE  # A shift of all targets by the same number is a trend over the width.
     if over_width and not worst.subject and worst.n_draws is None and worst.levels is None:
         return BY_WIDTH
     return BY_PARTS
 
 
-def _part(test: TestResult) -> Mapping[str, Any]:
+class _Part(NamedTuple):
+    """The part of the test that revealed an error, and in which direction."""
+
+    name: str
+    direction: str
+
+
+NO_PART = _Part("", "")
+
+
+def _part(test: TestResult) -> _Part:
     """Return the part of the test that revealed the error."""
     found = test.details["found_by"]
-    return {"name": found, **test.details["parts"][found]}
+    return _Part(found, test.details["parts"][found]["direction"] or "")
 
 
 def limits(worst: Transforms, error: float, n_tests: int) -> tuple[float | None, float | None, str]:
@@ -146,11 +155,11 @@ def _compared(scale: str, tolerance: float, found: tuple[float | None, float | N
     return f"It is {'within' if scale == WITHIN else 'beyond'} the tolerance of {tolerance:g}."
 
 
-def _code(worst: Transforms, part: Mapping[str, Any]) -> str:
+def _code(worst: Transforms, part: _Part) -> str:
     """Name the kind of error that a part of the test revealed."""
-    if part["name"] in ("shape", "trend"):
+    if part.name in ("shape", "trend"):
         return "miscalibrated"
-    if part["name"] == "centre":
+    if part.name == "centre":
         return "biased"
     return _direction(worst)
 
@@ -197,11 +206,9 @@ def _off_alone(worst: Transforms) -> str:
     return f" Taken alone, {' and '.join(parts)} than chance explains, which the test as a whole does not show."
 
 
-def _headline(code: str, worst: Transforms, tolerance: float, part: Mapping[str, Any], *, slightly: bool) -> str:
+def _headline(code: str, worst: Transforms, tolerance: float, part: _Part, *, slightly: bool) -> str:
     """Say it in one sentence."""
-    words = (
-        _in_parts(worst, part["direction"]) if part.get("name") == "trend" else _sentence(code, worst, tolerance, part)
-    )
+    words = _in_parts(worst, part.direction) if part.name == "trend" else _sentence(code, worst, tolerance, part)
     return f"Slightly {words[0].lower()}{words[1:]}" if slightly else words
 
 
@@ -237,7 +244,7 @@ def _in_parts(worst: Transforms, direction: str) -> str:
     return f"{start}{said} {inside:.1%} of the targets {where}{about}."
 
 
-def _sentence(code: str, worst: Transforms, tolerance: float, part: Mapping[str, Any]) -> str:
+def _sentence(code: str, worst: Transforms, tolerance: float, part: _Part) -> str:
     n_rows = len(worst.weights)
     about = f" ({worst.subject})" if worst.subject else ""
     holds = f"{_held(worst)}{about}."
@@ -250,5 +257,5 @@ def _sentence(code: str, worst: Transforms, tolerance: float, part: Mapping[str,
         "consistent": f"Consistent with calibration, as far as {counted(n_rows)} can tell: " + holds,
         "over-confident": "Too narrow (over-confident): " + holds,
         "under-confident": "Too wide (under-confident): " + holds,
-        "miscalibrated": f"Miscalibrated in shape, {part.get('direction') or MIXED}: {holds}",
+        "miscalibrated": f"Miscalibrated in shape, {part.direction or MIXED}: {holds}",
     }[code]

@@ -1,6 +1,6 @@
 """Intervals that cover new targets with a guarantee, whatever the forecasts are worth."""
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,11 @@ class Conformal(ForecastCalibrator):
     score: str
     tails: str
 
-    def interval(self, distribution: Distribution, *others: Any) -> PredictionIntervals:
+    def fit(self, forecasts: Forecasts, column: object = None, /) -> Self:
+        """Learn from forecasts and, if it is used, the group or the ratio of each row."""
+        raise NotImplementedError
+
+    def interval(self, distribution: Distribution, column: object = None, /) -> PredictionIntervals:
         """Return an interval for every law."""
         raise NotImplementedError
 
@@ -189,7 +193,7 @@ class ConformalIntervals(Conformal):
         misses = (1 - self.confidence) / (2 if self.tails == "each" else 1)
         return confident_rank(total, self._level_of_each, 1 - misses)
 
-    def interval(self, distribution: Distribution, groups: Any = None) -> PredictionIntervals:
+    def interval(self, distribution: Distribution, groups: object = None) -> PredictionIntervals:
         """Return an interval for every law; with groups, those of the rows have to be given.
 
         Parameters

@@ -1,6 +1,6 @@
 """Prediction intervals judged on rows that they were not fitted to."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,8 @@ def check_intervals(
     if values is not None and len(values) != forecasts.n_samples:
         raise InputError(f"column must have {forecasts.n_samples} entries, one per row, but has {len(values)}.")
     more = [None if values is None else values[rows] for rows in (first, second)]
-    fitted: Any = clone(calibrator)
-    return judge_intervals(fitted.fit(forecasts.take(first), more[0]), forecasts.take(second), more[1])
+    fitted = clone(calibrator).fit(forecasts.take(first), more[0])
+    return judge_intervals(fitted, forecasts.take(second), more[1])
 
 
 def judge_intervals(fitted: Conformal, forecasts: Forecasts, column: object = None) -> IntervalCheck:

@@ -1,6 +1,6 @@
 """Conformal intervals for new rows whose inputs follow another law."""
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class WeightedConformalIntervals(Conformal):
     def _keep(self, forecasts: Forecasts, ratios: FloatArray) -> None:
         self.scores_, self.ratios_ = np.column_stack(self._excesses(forecasts)), np.array(ratios)
 
-    def interval(self, distribution: Distribution, ratios: Any = None) -> PredictionIntervals:
+    def interval(self, distribution: Distribution, ratios: object = None) -> PredictionIntervals:
         """Return an interval for every law, given the ratios of its rows, by default 1."""
         check_is_fitted(self)
         self._check_law(distribution)

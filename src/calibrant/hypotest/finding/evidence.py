@@ -1,13 +1,12 @@
 """What revealed miscalibration: the part of the omnibus test that stands out furthest, in words."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of, kind_of
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
-from calibrant.results.parts import PARTS, part_name
+from calibrant.results.parts import PARTS, TestedParts, part_name
 
 LEVEL = 0.05
 """A p-value at or below this speaks against calibration."""
@@ -76,34 +75,31 @@ class Evidence(NamedTuple):
         return self.class_name is None and self.part in VECTORS and is_theirs
 
 
-Parts = Mapping[str, Mapping[str, Any]]
-
-
 def evidence_of(test: TestResult, code: str, facts: Facts | None = None) -> Evidence:
     """Return what gave miscalibration away, given an omnibus test; nothing of another test.
 
     Only a part with a say in the test is named. Facts about the confidence may show what no part of the test looks at:
     its slope.
     """
-    deciding: Parts = test.details.get("parts", {})
-    parts = {**deciding, **test.details.get("also", {})}
+    deciding: TestedParts = test.details.get("parts", {})
+    parts: TestedParts = {**deciding, **test.details.get("also", {})}
     name = _plainest(parts, deciding, test.details.get("found_by", ""), PREFERRED.get(code, ()))
-    part = parts.get(name, {})
-    found = part.get("class")
+    part = parts.get(name)
+    found = None if part is None else part["class"]
     suspect = any(one["pvalue"] <= LEVEL for key, one in parts.items() if key.startswith(CONFIDENCE))
     suspect |= facts is not None and max(abs(facts.z), abs(facts.extreme)) > SIGNIFICANT_Z
     two_classes = not any(key.startswith(CONFIDENCE) for key in parts)
     return Evidence(
         part=name,
         label=part_name(name, parts).label,
-        direction=part.get("direction") or _lent(name, parts) or "",
+        direction=(part and part["direction"]) or _lent(name, parts) or "",
         class_name=None if found is None else str(found),
         confidence_is_suspect=suspect or two_classes,
         runners_up_are_suspect=RUNNER_UP in parts and parts[RUNNER_UP]["pvalue"] <= LEVEL,
     )
 
 
-def _plainest(parts: Parts, deciding: Parts, found_by: str, preferred: tuple[str, ...]) -> str:
+def _plainest(parts: TestedParts, deciding: TestedParts, found_by: str, preferred: tuple[str, ...]) -> str:
     """Return the first part of those preferred whose p-value is as small as that of the one that stands out."""
     ties = [key for key in preferred if key in parts and parts[key]["pvalue"] <= parts[found_by]["pvalue"]]
     if not ties:
@@ -115,7 +111,7 @@ def _plainest(parts: Parts, deciding: Parts, found_by: str, preferred: tuple[str
     return next((key for key in named if deciding[key]["pvalue"] <= parts[found_by]["pvalue"]), found_by)
 
 
-def _lent(name: str, parts: Parts) -> str | None:
+def _lent(name: str, parts: TestedParts) -> str | None:
     """Return the direction of the part that sees the same as this one, which has none by itself."""
     return next((parts[key]["direction"] for key, seen_by in SEEN_BY.items() if seen_by == name and key in parts), None)
 

@@ -1,7 +1,7 @@
 """The omnibus test of forecasts: several statistics of the same redraws, one p-value."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from calibrant.hypotest.forecasts.transforms import Transforms, all_transforms
 from calibrant.hypotest.holm import Combined, at_or_above, combined_pvalue
 from calibrant.results import TestResult
 from calibrant.results.forecasts import MEASURED, TIES
-from calibrant.results.parts import part_name
+from calibrant.results.parts import TestedPart, TestedParts, part_name
 
 BROKEN = "broken at random by numbers made of the data"
 """What becomes of ties: not of the seed, so that all commands break them alike."""
@@ -34,7 +34,7 @@ class _One(NamedTuple):
     """The test of one set of transforms."""
 
     combined: Combined
-    parts: Mapping[str, Mapping[str, Any]]
+    parts: TestedParts
     errors: FloatArray
 
 
@@ -78,7 +78,7 @@ def _largest(components: Sequence[FloatArray]) -> FloatArray:
 
 def _described(
     part: ForecastPart, components: FloatArray, pvalue: float, evidence: ForecastEvidence, sums: Sums
-) -> Mapping[str, Any]:
+) -> TestedPart:
     """Say how far a part of the observed transforms goes, and which way."""
     largest = int(np.abs(components).argmax())
     sign = int(np.sign(components[largest]))
@@ -96,7 +96,7 @@ def _described(
 def _result(name: str, found: _One, checks: Sequence[Transforms], worst: int) -> TestResult:
     by_chance = found.errors[1:]
     pvalue = min(1.0, len(checks) * found.combined.pvalue)
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         "smallest_pvalue": len(checks) / len(found.errors),
         "found_by": list(found.parts)[found.combined.part],
         "parts": found.parts,
@@ -109,7 +109,7 @@ def _result(name: str, found: _One, checks: Sequence[Transforms], worst: int) ->
         details[TIES] = BROKEN
     if len(checks) > 1:
         details |= {"subject": checks[worst].subject, "tests": len(checks)}
-    details |= named(details, pvalue)
+    details |= named(found.parts, str(details["found_by"]), pvalue, str(details.get("subject", "")))
     return TestResult(
         name=name,
         statistic=float(found.combined.means[0]),
@@ -120,28 +120,27 @@ def _result(name: str, found: _One, checks: Sequence[Transforms], worst: int) ->
     )
 
 
-def named(details: Mapping[str, Any], pvalue: float) -> dict[str, str]:
+def named(parts: TestedParts, found: str, pvalue: float, subject: str = "") -> dict[str, str]:
     """Return the part that revealed an error, of several with the smallest p-value the largest, and it in words.
 
     Examples
     --------
     >>> parts = {"centre": {"pvalue": 0.3}, "spread": {"pvalue": 0.001, "statistic": 4.0, "direction": "too narrow"}}
-    >>> named({"parts": parts, "found_by": "spread"}, 0.002)
+    >>> named(parts, "spread", 0.002)
     {'found_by': 'spread', 'revealed_by': 'the spread (too narrow)'}
     """
     if pvalue > LEVEL:
         return {"revealed_by": ""}
-    parts, found = details["parts"], details["found_by"]
     smallest = min(part["pvalue"] for part in parts.values())
     # These are in units of their standard deviation; what differs between levels is mostly a consequence. So are tails
     # of a wrong spread, and both of a wrong centre; but no spread makes forecasts lopsided.
     named_first = ["centre", "spread", "trend"]
-    if parts.get("shape", {}).get("direction") in FAR[0].values():
+    if "shape" in parts and parts["shape"]["direction"] in FAR[0].values():
         named_first += ["shape"] if parts["centre"]["pvalue"] > smallest else []
     ties = [key for key in named_first if key in parts and parts[key]["pvalue"] <= smallest]
     if ties:
         found = max(ties, key=lambda key: abs(parts[key]["statistic"]))
-    direction = parts[found].get("direction")
+    direction = parts[found]["direction"]
     words = f"the {part_name(found, parts).label}" + (f" ({direction})" if direction else "")
-    about = f"{details['subject']}: " if "subject" in details else ""
+    about = f"{subject}: " if subject else ""
     return {"found_by": found, "revealed_by": f"{about}{words}"}

@@ -137,7 +137,7 @@ def _network_content(network: Network) -> dict[str, object]:
 
 def _data(table: Table, folder: Path) -> Data:
     source = table.text("source", (*DATASETS, *ARCHIVES))
-    given = table.text("folder", default=None) if source != "bundled" else None
+    given = table.optional_text("folder") if source != "bundled" else None
     if source == "logits" and given is None:
         table.get("folder")
     data = Data(
@@ -184,8 +184,8 @@ def _network(table: Table, name: str) -> Network:
         name=name,
         model=table.text("model", MODELS),
         loss=_loss(table),
-        start=table.text("start", default=None),
-        schedule=counts | amounts | watch,
+        start=table.optional_text("start"),
+        schedule={**counts, **amounts, **watch},
     )
     table.read.update((*COUNTS, *AMOUNTS, "watch"))
     table.finish()
@@ -193,7 +193,7 @@ def _network(table: Table, name: str) -> Network:
 
 
 def _loss(table: Table) -> str:
-    name: str = table.text("loss")
+    name = table.text("loss")
     try:
         split_loss(name, LOSSES, PENALTIES)
     except InputError as error:
@@ -214,7 +214,7 @@ def _pipelines(table: Table, networks: tuple[str, ...] | None) -> tuple[Pipeline
 
 
 def _calibrator(table: Table, key: str) -> str:
-    name: str = table.text(key)
+    name = table.text(key)
     try:
         return calibrator_name(name)
     except InputError as error:

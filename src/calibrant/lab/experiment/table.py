@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import NoReturn, TypeGuard
 
 from calibrant.exceptions import InputError
 
-REQUIRED: Any = object()
+REQUIRED = object()
 """Marks a key without a default."""
 
 
@@ -32,7 +32,7 @@ class Table:
         """Raise the complaint about a value."""
         raise InputError(f"{self.where}: {key} must be {required}, but is {found!r:.80}.")
 
-    def get(self, key: str, default: object = REQUIRED) -> Any:
+    def get(self, key: str, default: object = REQUIRED) -> object:
         """Return a value as it is."""
         self.read.add(key)
         if key not in self.content and default is REQUIRED:
@@ -44,22 +44,23 @@ class Table:
         """Return whether a key is present."""
         return key in self.content
 
-    def text(self, key: str, choices: Collection[str] | None = None, default: object = REQUIRED) -> Any:
+    def optional_text(self, key: str) -> str | None:
+        """Return a text, None if there is none."""
+        self.read.add(key)
+        return self.text(key) if self.has(key) else None
+
+    def text(self, key: str, choices: Collection[str] | None = None, default: object = REQUIRED) -> str:
         """Return a text, one of the choices if there are any."""
         value = self.get(key, default)
-        if value is default and default is not REQUIRED:
-            return value
         if choices is not None and (not isinstance(value, str) or value not in choices):
             self.refuse(key, f"one of {', '.join(choices)}", value)
         if not isinstance(value, str) or not value.strip():
             self.refuse(key, "a text that is not empty", value)
         return value
 
-    def whole(self, key: str, default: object = REQUIRED, *, least: int = 0) -> Any:
+    def whole(self, key: str, default: object = REQUIRED, *, least: int = 0) -> int:
         """Return a whole number."""
         value = self.get(key, default)
-        if value is default and default is not REQUIRED:
-            return value
         if not _is_whole(value, least):
             self.refuse(key, f"a whole number from {least}", value)
         return value
@@ -81,20 +82,24 @@ class Table:
     def wholes(self, key: str, default: object = REQUIRED, *, least: int = 0) -> tuple[int, ...]:
         """Return a list of different whole numbers, not empty."""
         value = self.get(key, default)
-        if not _is_list(value) or not all(_is_whole(entry, least) for entry in value):
+        entries = [entry for entry in value if _is_whole(entry, least)] if _is_list(value) else []
+        if not entries or entries != value:
             self.refuse(key, f"a list of different whole numbers from {least}, not empty", value)
-        return tuple(value)
+        return tuple(entries)
 
     def texts(self, key: str, choices: Collection[str] | None, default: object = REQUIRED) -> tuple[str, ...]:
         """Return a list of different texts, not empty."""
         value = self.get(key, default)
-        if not _is_list(list(value) if isinstance(value, tuple) else value):
+        entries = list(value) if isinstance(value, tuple) else value
+        if not _is_list(entries):
             self.refuse(key, "a list of different names, not empty", value)
-        for entry in value:
+        names = []
+        for entry in entries:
             if not isinstance(entry, str) or (choices is not None and entry not in choices):
                 allowed = "texts" if choices is None else f"of {', '.join(choices)}"
                 self.refuse(f"each of {key}", f"one {allowed}" if choices is not None else "a text", entry)
-        return tuple(value)
+            names.append(entry)
+        return tuple(names)
 
     def table(self, key: str, default: object = REQUIRED) -> "Table":
         """Return a table in this one."""
@@ -119,9 +124,9 @@ class Table:
             raise InputError(f"{self.where}: {unknown[0]} is not a known key. {advice}")
 
 
-def _is_whole(value: object, least: int) -> bool:
+def _is_whole(value: object, least: int) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[list[object]]:
     return isinstance(value, list) and bool(value) and len({repr(entry) for entry in value}) == len(value)
