@@ -12,7 +12,7 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.rules import Rule, are_shares
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
+from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, Unlearnt
 from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
 from calibrant.exceptions import InputError
 
@@ -22,7 +22,7 @@ _LARGE_BLOCK = 1 << 20
 """Entries of the probabilities that all members calibrate at a time."""
 
 
-class Uniform(Calibrator):
+class Uniform(Unlearnt):
     """Give every class the same probability: a member of ensembles that takes confidence away.
 
     It is fit to be mixed with maps that preserve the predicted class. On its own it preserves it too, by the last digit
@@ -33,18 +33,7 @@ class Uniform(Calibrator):
     scores : {"probs", "logits"}, default="probs"
     """
 
-    kind: ClassVar = "parametric"
-    preserves_argmax = True
-    n_parameters: ClassVar = "0"
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "low"
     use_when: ClassVar = "In ensembles: a share of it bounds every probability from below."
-
-    def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
-        self.scores = scores
-
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Learn nothing."""
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return np.full(log_probs.shape, -np.log(log_probs.shape[1]))

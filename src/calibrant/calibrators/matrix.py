@@ -13,7 +13,20 @@ from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.exceptions import InputError
 
 
-class VectorScaling(AffineScaling):
+class LikelihoodScaling(AffineScaling):
+    """Base of vector and matrix scaling: the map of largest likelihood, of log-probabilities or of raw logits."""
+
+    kind: ClassVar = "parametric"
+    accepts_raw_logits: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (AFFINE,)
+
+    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
+        self.max_iter = max_iter
+        self.scores = scores
+
+
+class VectorScaling(LikelihoodScaling):
     r"""Multiply every class's log-probability by a number, add a number, and take the softmax.
 
     Parameters
@@ -57,18 +70,10 @@ class VectorScaling(AffineScaling):
     [[0.6, 0.4], [0.3, 0.7]]
     """
 
-    kind: ClassVar = "parametric"
     n_parameters: ClassVar = "2K"
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "medium"
     use_when: ClassVar = "When some classes are predicted too often, and there are dozens of rows for each class."
-    accepts_raw_logits: ClassVar[bool] = True
-    sensitive_to_zeros: ClassVar[bool] = True
-    rules: ClassVar[tuple[Rule, ...]] = (AFFINE,)
-
-    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
-        self.max_iter = max_iter
-        self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         scores, centre, unit = self._standardised(log_probs, weights)
@@ -82,7 +87,7 @@ def _best_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray, ma
     return minimise(likelihood, start.ravel(), max_iter=max_iter)
 
 
-class MatrixScaling(AffineScaling):
+class MatrixScaling(LikelihoodScaling):
     r"""Multiply the log-probabilities by a matrix, add a vector, and take the softmax.
 
     With many parameters, it overfits unless there are many rows for each of them:
@@ -113,18 +118,10 @@ class MatrixScaling(AffineScaling):
     C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On calibration of modern neural networks", ICML 2017.
     """
 
-    kind: ClassVar = "parametric"
     n_parameters: ClassVar = "K^2 + K"
     data_efficiency: ClassVar = "low"
     expressiveness: ClassVar = "high"
     use_when: ClassVar = "With few classes and thousands of rows for each; otherwise use structured scaling."
-    accepts_raw_logits: ClassVar[bool] = True
-    sensitive_to_zeros: ClassVar[bool] = True
-    rules: ClassVar[tuple[Rule, ...]] = (AFFINE,)
-
-    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
-        self.max_iter = max_iter
-        self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         scores, centre, unit = self._standardised(log_probs, weights)

@@ -29,7 +29,23 @@ def finite(log_probs: FloatArray) -> FloatArray:
     return np.where(impossible, floor, log_probs)
 
 
-class Identity(Calibrator):
+class Unlearnt(Calibrator):
+    """Base of the maps that are the same whatever the rows of the fit are."""
+
+    kind: ClassVar = "parametric"
+    preserves_argmax = True
+    n_parameters: ClassVar = "0"
+    data_efficiency: ClassVar = "high"
+    expressiveness: ClassVar = "low"
+
+    def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        """Learn nothing."""
+
+
+class Identity(Unlearnt):
     """Leave the probabilities as they are: the baseline of every comparison.
 
     Parameters
@@ -37,18 +53,7 @@ class Identity(Calibrator):
     scores : {"probs", "logits"}, default="probs"
     """
 
-    kind: ClassVar = "parametric"
-    preserves_argmax = True
-    n_parameters: ClassVar = "0"
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "low"
     use_when: ClassVar = "As the baseline: a calibrator that does not beat it on new rows is not needed."
-
-    def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
-        self.scores = scores
-
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Learn nothing."""
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return log_probs

@@ -1,5 +1,6 @@
 """Lifts: a metric of binary predictions applied to views of many classes."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self
@@ -14,6 +15,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
 
 
+@dataclass(frozen=True)
 class Lift(Metric):
     """A metric made of another one; it inherits how that behaves."""
 
@@ -28,10 +30,11 @@ class Lift(Metric):
             object.__setattr__(self, "limits", "debiased")
 
 
+@dataclass(frozen=True)
 class ByClass(Lift):
     """A metric of every class, which may have settings of its own in each."""
 
-    members: tuple[Metric, ...]
+    members: tuple[Metric, ...] = field(default=(), repr=False)
     rows: ClassVar[Literal["all", "predicted"]]
     """The rows from which the metric of a class is computed."""
 
@@ -48,10 +51,34 @@ class ByClass(Lift):
             )
         return self.members
 
-    def _choice(self, predictions: Predictions) -> Mapping[str, object]:
-        """Return what the details say about settings that many classes share."""
+    @abstractmethod
+    def _values(self, predictions: Predictions) -> dict[int, float]:
+        """Return the value of every class that has one, by the index of the class."""
+
+    @abstractmethod
+    def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:
+        """Return the value of the lift, given those of the classes."""
+
+    def value(self, data: Predictions) -> float:
+        """Return the value at the data's own weights."""
+        self.check(data)
+        return self._average(data, self._values(data))
+
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
+        """Give the value of every class that has one, and settings that many classes share."""
+        return self._described(predictions, self._values(predictions))
+
+    def describe(self, data: Predictions) -> Estimate:
+        """Return the value with its details, of which it is the mean: nothing is computed twice."""
+        self.check(data)
+        values = self._values(data)
+        details = self._described(data, values)
+        return Estimate(name=repr(self), value=self._average(data, values), details=details, about=self.about())
+
+    def _described(self, predictions: Predictions, values: Mapping[int, float]) -> Mapping[str, object]:
         together = None if self.members else self.metric.fit_together(predictions, self.rows)
-        return together.details if together else {}
+        shared = together.details if together else {}
+        return {"classes": {predictions.classes[c]: value for c, value in values.items()}, **shared}
 
     def _with_members(self, fitted: Mapping[int, Metric], predictions: Predictions) -> Self:
         """Return the lift with new metrics for some classes; itself if they are those that it has."""
@@ -59,7 +86,7 @@ class ByClass(Lift):
         before = self.members or (self.metric,) * n_classes
         after = [fitted.get(c, metric) for c, metric in enumerate(before)]
         unchanged = all(new is old for new, old in zip(after, before, strict=True))
-        return self if unchanged else replace(self, members=tuple(after))  # type: ignore[type-var]  # its heirs are dataclasses
+        return self if unchanged else replace(self, members=tuple(after))
 
 
 @dataclass(frozen=True)
@@ -75,8 +102,6 @@ class TopLabel(Lift):
     >>> round(TopLabel(ECE())(p), 4)
     0.1
     """
-
-    metric: Metric
 
     def about(self) -> Description:
         """Return how it is presented."""
@@ -129,8 +154,6 @@ class Classwise(ByClass):
     """
 
     rows: ClassVar[Literal["all", "predicted"]] = "all"
-    metric: Metric
-    members: tuple[Metric, ...] = field(default=(), repr=False)
 
     def about(self) -> Description:
         """Return how it is presented."""
@@ -142,11 +165,6 @@ class Classwise(ByClass):
         """Choose the bandwidth of every class on its one-vs-rest view."""
         fitted = {c: metric.fit_bandwidth(view) for c, (metric, view) in enumerate(self._views(predictions))}
         return self._with_members(fitted, predictions)
-
-    def value(self, data: Predictions) -> float:
-        """Return the value at the data's own weights, of all classes in as few passes as the metric needs."""
-        self.check(data)
-        return float(np.mean(self._class_values(data)))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on every one-vs-rest view."""
@@ -161,24 +179,15 @@ class Classwise(ByClass):
         prepared = in_order(lambda one: one[0].prepare_labels(one[1]), views)
         return self._mean([_of_class(evaluate, c) for c, evaluate in enumerate(prepared)])
 
-    def details(self, predictions: Predictions) -> dict[str, object]:
-        """Give the value of every class."""
-        return self._details(predictions, self._class_values(predictions))
-
-    def _details(self, predictions: Predictions, values: list[float]) -> dict[str, object]:
-        return {"classes": dict(zip(predictions.classes, values, strict=True)), **self._choice(predictions)}
-
-    def describe(self, data: Predictions) -> Estimate:
-        """Return the value with its details, of which it is the mean: nothing is computed twice."""
-        self.check(data)
-        values = self._class_values(data)
-        details = self._details(data, values)
-        return Estimate(name=repr(self), value=float(np.mean(values)), details=details, about=self.about())
-
-    def _class_values(self, predictions: Predictions) -> list[float]:
+    def _values(self, predictions: Predictions) -> dict[int, float]:
+        """Return the value of every class, of all in as few passes as the metric needs."""
         if not self.members:
-            return list(map(float, self.metric.class_values(predictions)))
-        return [metric(view) for metric, view in self._views(predictions)]
+            return dict(enumerate(map(float, self.metric.class_values(predictions))))
+        return {c: metric(view) for c, (metric, view) in enumerate(self._views(predictions))}
+
+    def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:  # noqa: ARG002 (all count alike)
+        """Return the mean of the classes."""
+        return float(np.mean([*values.values()]))
 
     def _views(self, predictions: Predictions) -> Iterator[tuple[Metric, Predictions]]:
         """Yield the metric and the view of every class."""

@@ -1,19 +1,16 @@
 """A binary metric of the rows that are predicted as each class."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self, TypeAlias
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import starts_of_ties
 from calibrant.metrics.lift import ByClass, weighable
-from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
-from calibrant.results import Description, Estimate
-
-_OfClass: TypeAlias = tuple[int, float, float]
+from calibrant.results import Description
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,6 @@ class PerPredictedClass(ByClass):
     """
 
     rows: ClassVar[Literal["all", "predicted"]] = "predicted"
-    metric: Metric
-    members: tuple[Metric, ...] = field(default=(), repr=False)
 
     def about(self) -> Description:
         """Return how it is presented."""
@@ -58,11 +53,6 @@ class PerPredictedClass(ByClass):
         groups, members = by_prediction(predictions), self.of_classes(predictions)
         fitted = {c: members[c].fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
         return self._with_members(fitted, predictions)
-
-    def value(self, data: Predictions) -> float:
-        """Return the value at the data's own weights."""
-        self.check(data)
-        return self._mean(data, self._values(data))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on the rows predicted as each class."""
@@ -97,30 +87,15 @@ class PerPredictedClass(ByClass):
 
         return evaluate
 
-    def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give the value of every class that is predicted at all."""
-        return self._described(predictions, self._values(predictions))
-
-    def describe(self, data: Predictions) -> Estimate:
-        """Return the value with its details, of which it is the weighted mean: nothing is computed twice."""
-        self.check(data)
-        found = self._values(data)
-        return Estimate(
-            name=repr(self), value=self._mean(data, found), details=self._described(data, found), about=self.about()
-        )
-
-    def _described(self, predictions: Predictions, found: "list[_OfClass]") -> Mapping[str, object]:
-        return {"classes": {predictions.classes[c]: value for c, _, value in found}, **self._choice(predictions)}
-
-    @staticmethod
-    def _mean(predictions: Predictions, found: "list[_OfClass]") -> float:
-        return float(sum(mass * value for _, mass, value in found) / predictions.weights.sum())
-
-    def _values(self, predictions: Predictions) -> "list[_OfClass]":
-        """Return index, weight and value of every class that is predicted at all."""
+    def _values(self, predictions: Predictions) -> dict[int, float]:
+        """Return the value of every class that is predicted at all."""
         members = self.of_classes(predictions)
-        groups = [(c, view) for _, c, view in by_prediction(predictions) if view.weights.any()]
-        return [(c, float(view.weights.sum()), members[c](view)) for c, view in groups]
+        return {c: members[c](view) for _, c, view in by_prediction(predictions) if view.weights.any()}
+
+    def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:
+        """Return the mean of the classes, weighted by the rows that are predicted as them."""
+        masses = {c: float(view.weights.sum()) for _, c, view in by_prediction(predictions)}
+        return float(sum(masses[c] * value for c, value in values.items()) / predictions.weights.sum())
 
 
 def by_prediction(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]]:
