@@ -24,7 +24,7 @@ from calibrant import (
 from calibrant.advice import fix as fix, recommend as recommend
 from calibrant.advice.learning import learning_curve as learning_curve
 from calibrant.assessment.comparison import compare as compare
-from calibrant.assessment.core import assess as assess
+from calibrant.assessment.assessing import assess as assess
 from calibrant.assessment.forecasts import assess_forecasts as assess_forecasts
 from calibrant.assessment.showing import show as show
 from calibrant.curves import ReliabilityDisplay as ReliabilityDisplay, reliability_curve as reliability_curve

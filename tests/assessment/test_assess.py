@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, as_record, assess, render_html
-from calibrant.assessment.core import OF_GROUPS
+from calibrant.assessment.assessing import OF_GROUPS
 from calibrant.assessment.sections import SECTIONS
 from calibrant.hypotest import OmnibusTest
 from calibrant.metrics import Brier
 from simulate import calibrated, draw_labels, sharpened
 
-core = sys.modules["calibrant.assessment.core"]
+core = sys.modules["calibrant.assessment.assessing"]
 
 
 def lopsided(n=2000, seed=0):

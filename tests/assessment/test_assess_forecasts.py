@@ -19,7 +19,7 @@ from calibrant import (
     assess_forecasts,
     compare,
 )
-from calibrant.assessment.forecasts.words import judge
+from calibrant.assessment.forecasts.verdict import judge
 from calibrant.hypotest import ConsistencyTest
 from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.metrics import FORECAST_METRICS, QuantileCalibration
@@ -180,7 +180,7 @@ def test_rows_without_weight_count_as_absent():
 
 
 def test_kernel_errors_of_many_rows_say_how_many_were_compared(monkeypatch):
-    monkeypatch.setattr("calibrant.assessment.forecasts.core.PAIRED_ROWS", 200)
+    monkeypatch.setattr("calibrant.assessment.forecasts.assessing.PAIRED_ROWS", 200)
     _, mean, sd, y = truth(300)
     found = assess_forecasts(Forecasts(Normal(mean, sd), y), n_resamples=19, rng=0)
     assert found.metrics["skce"].details["rows"] == 200

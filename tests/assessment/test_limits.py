@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions
-from calibrant.assessment.core import assess
+from calibrant.assessment.assessing import assess
 from calibrant.hypotest import TESTS
 from calibrant.intervals import interval
 from calibrant.metrics import (

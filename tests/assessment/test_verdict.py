@@ -6,11 +6,11 @@ from scipy.special import expit, logit
 
 from calibrant import DataWarning, Forecasts, InputError, Normal, Predictions, assess, assess_forecasts, interval
 from calibrant.assessment.verdict import Size, examine, judge
+from calibrant.assessment.verdict.sentences import percentages
 from calibrant.assessment.verdict.size import compare_with, limits
-from calibrant.assessment.verdict.words import percentages
 from calibrant.decisions import move_base_rate
-from calibrant.hypotest.finding.evidence import Evidence, evidence_of, in_words
 from calibrant.hypotest.finding.facts import facts_of, slope_of
+from calibrant.hypotest.finding.revealed import Evidence, evidence_of, in_words
 from calibrant.metrics import METRICS, CoxSlope
 from calibrant.results import TestResult, Verdict, state
 from calibrant.results.writing import aligned, number, share

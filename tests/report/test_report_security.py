@@ -615,7 +615,7 @@ def quick_assess(monkeypatch):
     def stub(predictions, *, name, by=None, **_):
         return assessment(name, classes=tuple(map(str, predictions.classes)), groups=tuple(np.unique(by).tolist()))
 
-    monkeypatch.setattr("calibrant.assessment.core.assess", stub)
+    monkeypatch.setattr("calibrant.assessment.assessing.assess", stub)
 
 
 @needs_chromium

@@ -6,8 +6,8 @@ import pytest
 
 from calibrant.hypotest import holm
 from calibrant.results import TestResult
+from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.bounds import smallest_adjusted
-from calibrant.results.core import smallest_pvalue
 from calibrant.results.parts import parts_in_words
 from calibrant.results.reading import brief
 from calibrant.results.writing import pvalue

@@ -11,8 +11,8 @@ from calibrant._core.threads import in_order
 from calibrant.advice.choice import SURE, choose
 from calibrant.advice.cross_fit import GROUPS, cross_fit_all, cross_fit_groups, draw_folds, group_table
 from calibrant.advice.plan import Plan
+from calibrant.advice.reasons import decided_by, disagreement, headline, reasons
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
-from calibrant.advice.words import decided_by, disagreement, headline, reasons
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import Calibrator, Identity
 from calibrant.calibrators.compose import parse
@@ -23,7 +23,7 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Recommendation
-from calibrant.results.core import smallest_pvalue
+from calibrant.results.assessment import smallest_pvalue
 
 MOST_REDRAWS = 999
 """Redraws of the labels behind the verdict that the advice is compared with, as in assess."""

@@ -10,9 +10,9 @@ from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import TOLERANCE, Choice, choose
+from calibrant.advice.reasons import decided_by, differences_in_words, disagreement, headline
 from calibrant.advice.rule import NOTHING, forecast_shortlist
-from calibrant.advice.words import decided_by, differences_in_words, disagreement, headline
-from calibrant.assessment.forecasts.words import about_a_trend, judge
+from calibrant.assessment.forecasts.verdict import about_a_trend, judge
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import (
     FORECAST_CALIBRATORS,
@@ -30,7 +30,7 @@ from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
-from calibrant.results.core import smallest_pvalue
+from calibrant.results.assessment import smallest_pvalue
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
 """What candidates may be compared by: proper scores."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from calibrant._border.types import Rng
-from calibrant.assessment.core import assess
+from calibrant.assessment.assessing import assess
 from calibrant.assessment.forecasts import assess_forecasts
 from calibrant.forecasts import Forecasts
 from calibrant.predictions.two_arrays import as_data

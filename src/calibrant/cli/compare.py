@@ -73,7 +73,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant import metrics as every
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
     from calibrant.cli import gates, show
-    from calibrant.cli.tables import print_comparison
+    from calibrant.cli.metric_tables import print_comparison
     from calibrant.metrics.names import metric_name
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS

@@ -207,7 +207,7 @@ class Deciding:
         """Return what is asked about one set of predictions, with the worth of a fix if there are costs and rows."""
         from calibrant.advice import calibrate_held_out
         from calibrant.cli.show import progress_bar
-        from calibrant.decisions.summary import can_fit
+        from calibrant.decisions.plan import can_fit
 
         models, change = {name: predictions}, ""
         if self.costs is not None and predictions.n_classes == 2 and can_fit(predictions):

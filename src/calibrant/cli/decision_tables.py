@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
+from calibrant.cli.metric_tables import range_text
 from calibrant.cli.outputs import console
 from calibrant.cli.show import print_heading, print_lines
-from calibrant.cli.tables import range_text
 from calibrant.io import printable
 from calibrant.results import (
     DecisionChange,
@@ -18,7 +18,7 @@ from calibrant.results import (
     Interval,
     RiskCoverage,
 )
-from calibrant.results.deciding import (
+from calibrant.results.decision_words import (
     FEW,
     base_rate_words,
     guarantee_words,

@@ -72,7 +72,7 @@ def _config(resamples: int) -> "Config":
 
 
 def _before_and_after(seed: int, *, quiet: bool) -> dict[str, "Assessment"]:
-    from calibrant.assessment.core import assess
+    from calibrant.assessment.assessing import assess
     from calibrant.calibrators import TemperatureScaling, calibrate
     from calibrant.cli import show
     from calibrant.lab.datasets import load_logits

@@ -59,13 +59,13 @@ def evaluate(
         With too few rows this cannot be shown, so the command fails.
     """
     from calibrant import metrics as every
-    from calibrant.cli import gates, show, tables
+    from calibrant.cli import gates, metric_tables, show
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     paths = expanded(files)
     gates.check_gates(fail_if, [*known])
     deciding.check(of_rows=not options.are_forecasts)
-    names = tables.chosen(metrics, known, [*known] if options.are_forecasts else [])
+    names = metric_tables.chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:
         assessment: Assessment | ForecastAssessment = _print_forecasts(paths, options, names)
     else:
@@ -85,7 +85,7 @@ def _print(
     metrics: "tuple[Sequence[str], Sequence[str]]",
 ) -> "Assessment":
     """Print the verdict as soon as it is known, then the first metrics; the others are only computed."""
-    from calibrant.cli import show, tables
+    from calibrant.cli import metric_tables, show
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
     from calibrant.predictions import Predictions
@@ -110,7 +110,7 @@ def _print(
     if not options.json:
         by_cells = ", judged by fine cells that stand for them" if found.settings.get("cells") else ""
         show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{by_cells}")
-        tables.print_metrics(found, names)
+        metric_tables.print_metrics(found, names)
         show.print_lines(_about_answers(predictions, names))
     if groups is not None or isinstance(predictions, Mapping):  # Of sketches.
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
@@ -152,7 +152,7 @@ def _print_rest(found: "Assessment", report: "DecisionReport | None", options: J
 
 
 def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
-    from calibrant.cli import show, tables
+    from calibrant.cli import metric_tables, show
     from calibrant.results.writing import counted
 
     assessment = options.assess_forecasts(files)
@@ -161,6 +161,6 @@ def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence
     else:
         show.print_verdict(assessment)
         show.print_heading(f"{counted(assessment.n_samples, 'forecast')} ({assessment.law})")
-        tables.print_metrics(assessment, names)
+        metric_tables.print_metrics(assessment, names)
         show.print_groups(assessment)
     return assessment

@@ -254,7 +254,7 @@ class Judging(Options):
         **asked
             Passed on to `calibrant.assess`: sections, metrics, by.
         """
-        from calibrant.assessment.core import assess
+        from calibrant.assessment.assessing import assess
         from calibrant.cli.show import progress_bar
 
         with progress_bar(what, quiet=self.silent) as progress:

@@ -128,9 +128,9 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     from rich.text import Text
 
     from calibrant.cli import with_options
+    from calibrant.cli.metric_tables import interval_text
     from calibrant.cli.outputs import console
     from calibrant.cli.show import print_heading
-    from calibrant.cli.tables import interval_text
     from calibrant.io import printable
     from calibrant.results.writing import percent
 

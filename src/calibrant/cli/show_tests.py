@@ -10,7 +10,7 @@ from rich.text import Text
 from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import CheckedValue, TestResult
-from calibrant.results.core import smallest_pvalue
+from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.parts import TestedParts, part_name
 from calibrant.results.writing import bare_pvalue, is_at
 

@@ -8,6 +8,6 @@ from calibrant.decisions.selective import (
     coverage_at_risk as coverage_at_risk,
     risk_coverage as risk_coverage,
 )
-from calibrant.decisions.summary import DecisionPlan as DecisionPlan
+from calibrant.decisions.plan import DecisionPlan as DecisionPlan
 from calibrant.decisions.cost import best_threshold as best_threshold
 from calibrant.metrics.costs import Costs as Costs

@@ -17,7 +17,7 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import CoverageAtRisk, Interval, RiskCoverage, RiskStep
-from calibrant.results.deciding import clopper_pearson
+from calibrant.results.decision_words import clopper_pearson
 from calibrant.results.writing import percent
 
 LEAST, STEP = 0.1, 0.05

@@ -19,8 +19,8 @@ from calibrant.hypotest.evidence.kernel import KernelEvidence
 from calibrant.hypotest.evidence.line import LineEvidence
 from calibrant.hypotest.evidence.parts import SPREAD, Evidence, ImpossibleEvidence, Part
 from calibrant.hypotest.evidence.ranked import RankedEvidence
-from calibrant.hypotest.finding.evidence import LEVEL, with_names
 from calibrant.hypotest.finding.facts import corrected_direction, facts_of
+from calibrant.hypotest.finding.revealed import LEVEL, with_names
 from calibrant.hypotest.holm import at_or_above, combined_pvalue
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult

@@ -13,7 +13,7 @@ from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale
 from calibrant.report.tables import limits_text
 from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
-from calibrant.results.deciding import (
+from calibrant.results.decision_words import (
     FEW,
     base_rate_rows,
     base_rate_words,

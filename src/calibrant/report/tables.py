@@ -18,9 +18,9 @@ from calibrant.results import (
     TestResult,
     Verdict,
 )
+from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.bounds import smallest_adjusted
 from calibrant.results.comparison import shown_limits
-from calibrant.results.core import smallest_pvalue
 from calibrant.results.parts import TestedParts, part_name
 from calibrant.results.writing import aligned, between, count, machine, name, number, pvalue
 

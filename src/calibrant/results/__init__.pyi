@@ -26,13 +26,11 @@ from calibrant.results.comparison import (
     missing_limits as missing_limits,
     rule_in_words as rule_in_words,
 )
-from calibrant.results.core import (
+from calibrant.results.assessment import (
     Assessment as Assessment,
     ClassSummary as ClassSummary,
     Page as Page,
     TestResult as TestResult,
-    as_record as as_record,
-    to_frame as to_frame,
 )
 from calibrant.results.curves import (
     ClasswiseCurves as ClasswiseCurves,
@@ -109,3 +107,4 @@ from calibrant.results.selective import (
     RiskStep as RiskStep,
 )
 from calibrant.results.verdict import Verdict as Verdict, state as state
+from calibrant.results.records import as_record as as_record, to_frame as to_frame

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from calibrant._border.types import FloatArray
-from calibrant.results.core import TestResult
+from calibrant.results.assessment import TestResult
 from calibrant.results.reading import Readable
 
 

@@ -1,6 +1,6 @@
 """Which p-values are bounds: no smaller ones were possible with that number of redraws."""
 
-from calibrant.results.core import Assessment, smallest_pvalue
+from calibrant.results.assessment import Assessment, smallest_pvalue
 from calibrant.results.forecasts import ForecastAssessment
 from calibrant.results.writing import is_at
 

@@ -9,8 +9,8 @@ from calibrant.results.estimate import Estimate
 from calibrant.results.reading import Readable, main_rows
 
 if TYPE_CHECKING:
+    from calibrant.results.assessment import TestResult
     from calibrant.results.comparison import Interval
-    from calibrant.results.core import TestResult
     from calibrant.results.verdict import Verdict
 
 

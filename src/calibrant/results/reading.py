@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.results.writing import is_at
 
 if TYPE_CHECKING:
-    from calibrant.results.core import Assessment
+    from calibrant.results.assessment import Assessment
     from calibrant.results.forecasts import ForecastAssessment
 
 WIDTH = 88

@@ -11,11 +11,11 @@ import numpy as np
 
 from calibrant._border.types import Progress, Rng
 from calibrant._core.laws import normal_tail
-from calibrant.assessment.core import OF_GROUPS, assess
+from calibrant.assessment.assessing import OF_GROUPS, assess
 from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
 from calibrant.hypotest import OmnibusTest, holm
-from calibrant.hypotest.finding.evidence import LEVEL, with_names
 from calibrant.hypotest.finding.facts import Facts, corrected_direction, facts_of
+from calibrant.hypotest.finding.revealed import LEVEL, with_names
 from calibrant.metrics import METRICS, Classwise, Metric, Root
 from calibrant.metrics.lift import Lift
 from calibrant.metrics.names import chosen_metrics

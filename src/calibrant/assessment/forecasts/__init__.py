@@ -1,6 +1,6 @@
 """Everything a report needs to know about one set of predictive distributions."""
 
+from calibrant.assessment.forecasts.assessing import assess_forecasts
 from calibrant.assessment.forecasts.comparison import compare_forecasts
-from calibrant.assessment.forecasts.core import assess_forecasts
 
 __all__ = ["assess_forecasts", "compare_forecasts"]

@@ -2,7 +2,7 @@
 
 from calibrant.assessment.verdict.judge import TOLERANCE, Examined, check_tolerance, examine, judge
 from calibrant.assessment.verdict.size import SIZE, Size, measure_size
-from calibrant.hypotest.finding.evidence import LEVEL
+from calibrant.hypotest.finding.revealed import LEVEL
 
 __all__ = [
     "LEVEL",

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.types import Progress, Rng
+from calibrant.assessment.verdict.sentences import Case, explain, headline
 from calibrant.assessment.verdict.size import (
     BEYOND,
     UNKNOWN,
@@ -16,11 +17,10 @@ from calibrant.assessment.verdict.size import (
     compare_with,
     measure_size,
 )
-from calibrant.assessment.verdict.words import Case, explain, headline
 from calibrant.exceptions import InputError
 from calibrant.hypotest import OmnibusTest
-from calibrant.hypotest.finding.evidence import LEVEL, Evidence, evidence_of, in_words
 from calibrant.hypotest.finding.facts import facts_of, kind_of, slope_of
+from calibrant.hypotest.finding.revealed import LEVEL, Evidence, evidence_of, in_words
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult, Verdict
 

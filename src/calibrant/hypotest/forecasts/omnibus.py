@@ -7,8 +7,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, Progress
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.finding.evidence import LEVEL
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z
+from calibrant.hypotest.finding.revealed import LEVEL
 from calibrant.hypotest.forecasts.evidence import FAR, ForecastEvidence, ForecastPart, Sums
 from calibrant.hypotest.forecasts.transforms import Transforms, all_transforms
 from calibrant.hypotest.holm import Combined, at_or_above, combined_pvalue

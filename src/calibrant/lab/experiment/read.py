@@ -26,7 +26,7 @@ from calibrant.lab.experiment.config import (
     Learning,
     Network,
 )
-from calibrant.lab.experiment.table import Table
+from calibrant.lab.experiment.toml_table import Table
 from calibrant.lab.loss_names import split_loss
 from calibrant.metrics.names import metric_name
 from calibrant.results import Pipeline

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.assessment.verdict import LEVEL, TOLERANCE
+from calibrant.assessment.verdict.sentences import with_few_redraws
 from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_with
-from calibrant.assessment.verdict.words import with_few_redraws
 from calibrant.hypotest.forecasts.evidence import LOW_HIGH
 from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.results import TestResult, Verdict
-from calibrant.results.core import smallest_pvalue
+from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.writing import counted, pvalue
 
 SIGNIFICANT_Z = 1.96

@@ -10,7 +10,7 @@ from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.assessment.forecasts.limits import LEVEL, limits_of, range_seed
-from calibrant.assessment.forecasts.words import judge
+from calibrant.assessment.forecasts.verdict import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
 from calibrant.assessment.work import Steps, rows_by_group
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve

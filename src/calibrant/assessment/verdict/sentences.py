@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
-from calibrant.hypotest.finding.evidence import IMPOSSIBLE, LEVEL, Evidence, at_length, in_words
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of
+from calibrant.hypotest.finding.revealed import IMPOSSIBLE, LEVEL, Evidence, at_length, in_words
 from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
-from calibrant.results.core import smallest_pvalue
+from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.writing import counted, pvalue, share
 
 RARE = 0.01

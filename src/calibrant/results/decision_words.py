@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.base_rates import BaseRates, Population
-from calibrant.results.core import smallest_pvalue
 from calibrant.results.decisions import BestThreshold, DecisionChange, DecisionCost, DecisionReport
 from calibrant.results.selective import CoverageAtRisk
 from calibrant.results.writing import percent, pvalue
