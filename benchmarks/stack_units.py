@@ -13,7 +13,7 @@ from calibrant.advice.cross_fit import cross_fit, draw_folds
 from calibrant.calibrators import StackedCalibration, calibrate, parse
 from calibrant.calibrators.folds import Unseen, out_of_fold
 from calibrant.calibrators.shared_stages import SharedStages
-from calibrant.calibrators.stack import LARGEST_MATRIX, default_members, folds_for
+from calibrant.calibrators.stack_members import LARGEST_MATRIX, default_members, folds_for
 from calibrant.hypotest import OmnibusTest
 from calibrant.lab.store import filename, pack_json
 from calibrant.metrics import NLL, Brier

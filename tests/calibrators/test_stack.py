@@ -26,7 +26,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.folds import fold_masses
 from calibrant.calibrators.shared_stages import SharedStages
-from calibrant.calibrators.stack import default_members
+from calibrant.calibrators.stack_members import default_members
 from calibrant.metrics import NLL
 from simulate import calibrated, draw_labels, sharpened
 

@@ -11,7 +11,7 @@ from scipy.stats import beta, chi2, poisson
 
 from calibrant import DataWarning, InputError, Predictions, compare, interval, read_predictions
 from calibrant.decisions import binomial_upper, coverage_at_risk, risk_coverage
-from calibrant.intervals.methods import share_if_given
+from calibrant.intervals.areas import share_if_given
 from calibrant.metrics import AUGRC, AURC, ExcessAURC
 from calibrant.roc import auc
 

@@ -8,8 +8,8 @@ import pytest
 from calibrant import Forecasts, InputError, MvNormal, Normal, Samples
 from calibrant.forecasts import Quantiles
 from calibrant.groups import GroupSearch
+from calibrant.groups.score_sums import BIAS, SPREAD, ScoreSum
 from calibrant.groups.subjects import spread_of_shifted
-from calibrant.groups.tails import BIAS, SPREAD, ScoreSum
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 

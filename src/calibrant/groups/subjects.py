@@ -16,7 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles, Samples, pit
 from calibrant.groups.evidence import ClusteredRows, Evidence, IndependentRows, SeparateRows
 from calibrant.groups.rows import Rows, ScoreRows, worth_of
-from calibrant.groups.tails import BIAS, SPREAD, ScoreSum, TransformScore
+from calibrant.groups.score_sums import BIAS, SPREAD, ScoreSum, TransformScore
 from calibrant.groups.tested import Tested
 from calibrant.metrics import CRPS
 from calibrant.predictions import Predictions
