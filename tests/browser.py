@@ -1,6 +1,5 @@
 """The browser of the tests that need one."""
 
-import json
 import shutil
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -48,31 +47,31 @@ class Heard(NamedTuple):
 
 
 class Tabs:
-    """The windows of a browser, one for each set of options: to open a new one takes longer than most pages.
+    """The tabs of one window of a browser: to open a new one takes longer than most pages, a new window far longer.
 
-    Size and colours of a window are changed, not options.
+    Size, colours and network of a tab are changed from visit to visit.
     """
 
     def __init__(self, browser):
-        self._browser = browser
-        self._pages = {}
+        self._window = browser.new_context()
+        self._window.set_default_timeout(30_000)
+        self._free = []
 
     @contextmanager
-    def visit(self, path, *, viewport=None, color_scheme="light", **options):
-        """Open a file in a window with these options; yield the page and what is heard of it."""
-        key = json.dumps(options, sort_keys=True)
-        page = self._pages.pop(key, None) or self._browser.new_context(**options).new_page()
-        page.context.set_default_timeout(30_000)
+    def visit(self, path, *, viewport=None, color_scheme="light", offline=False):
+        """Open a file in a tab; yield the page and what is heard of it."""
+        page = self._free.pop() if self._free else self._window.new_page()
+        self._window.set_offline(offline)
         page.set_viewport_size(viewport or {"width": 1280, "height": 720})
         page.emulate_media(color_scheme=color_scheme)
         with _listening(page) as heard:
             page.goto(path.as_uri())
             yield page, heard
-            # Nothing of this visit is left for the next. A window that something failed in is not used again.
+            # Nothing of this visit is left for the next. A tab that something failed in is not used again.
             page.mouse.move(0, 0)
             page.emulate_media(media="null")
             page.goto("about:blank")
-        self._pages[key] = page
+        self._free.append(page)
 
 
 @contextmanager
