@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from copy import copy
 from pathlib import Path
 from shutil import copytree
@@ -20,12 +21,24 @@ settings.register_profile("calibrant", deadline=None)
 settings.load_profile("calibrant")
 compare_at_once()
 
-SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
+TESTS = Path(__file__).parent
+
+SLOW = frozenset(TESTS.joinpath("slow.txt").read_text(encoding="utf-8").split())
 """Functions that took 0.03 s of the processor or more for a case, or 0.5 s for all, when they were measured last."""
 
 
 SLOW_FIXTURES = frozenset(["chromium", "finished", "null_pvalues", "pointwise", "small_finished", "trained"])
 """What takes long to make and is shared: a browser, experiments, simulations. No single test shows its time."""
+
+
+class Examples:
+    """Where examples are looked for; this file is asked about tests only, a plugin about all files."""
+
+    @staticmethod
+    def pytest_ignore_collect(collection_path):
+        """Pass over code without examples: to look for them is to import it."""
+        is_code = collection_path.suffix == ".py" and TESTS not in collection_path.parents
+        return True if is_code and ">>>" not in collection_path.read_text(encoding="utf-8") else None
 
 
 def pytest_configure(config):
@@ -34,6 +47,8 @@ def pytest_configure(config):
     In a new clone every test is compiled first, in both processes: they meet in the middle, and each finds the other
     half done.
     """
+    config.pluginmanager.register(Examples())
+    gc.disable()  # Until all is collected: hardly anything is left behind before.
     if os.environ.get("PYTEST_XDIST_WORKER") == "gw1" and config.args == config.getini("testpaths"):
         folders = [path for place in config.args for path in sorted(Path(config.rootpath, place).iterdir())]
         names = [str(path) for path in folders if path.is_dir() or path.name.startswith("test_")]
@@ -43,7 +58,9 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     """Mark what is slow, so that `-m "not slow"` leaves it out; the order is the same in all processes."""
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: item.path)  # Tests of one file stay in their order.
+        # Tests of one file stay in their order. Those that need the browser come first, so that one process starts one.
+        shown = {item.path for item in items if "chromium" in getattr(item, "fixturenames", ())}
+        items.sort(key=lambda item: (item.path not in shown, item.path))
     for item in items:
         if item.nodeid.partition("[")[0] in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
@@ -58,9 +75,12 @@ def pytest_collect_file():
 
 def pytest_collection_finish():
     """Leave what was imported and collected out of all later rounds of the garbage collector: it stays to the end."""
+    if "torch" in sys.modules:
+        import without_compiler  # noqa: F401 (which takes as long to load as all trainings of the tests)
     gc.collect()
     gc.freeze()
     gc.set_threshold(7000)  # Ten times the usual number: tests make many objects and few cycles.
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+from contextlib import redirect_stdout
+from io import StringIO
 
 import pytest
 
@@ -10,18 +12,23 @@ from calibrant.cli import main
 bash = shutil.which("bash")
 
 
+@pytest.fixture(scope="module")
+def script():
+    """What bash is to read."""
+    with redirect_stdout(StringIO()) as out:
+        assert main(["completion", "bash"]) == 0
+    return out.getvalue()
+
+
 @pytest.mark.skipif(bash is None, reason="bash is not installed")
 @pytest.mark.parametrize(
     ("words", "expected"),
     [(["calibrant", "ev"], ["evaluate"]), (["calibrant", "report", "--ou"], ["--out"])],
 )
-def test_bash_completes_commands_and_options(words, expected, capsys):
-    assert main(["completion", "bash"]) == 0
-    script = capsys.readouterr().out
-    script += (
-        f'\nCOMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}; _calibrant; printf "%s\\n" "${{COMPREPLY[@]}}"'
-    )
-    found = subprocess.run([bash, "--norc", "-c", script], capture_output=True, text=True, check=True)
+def test_bash_completes_commands_and_options(words, expected, script):
+    asked = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _calibrant"
+    code = f'{script}\n{asked}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    found = subprocess.run([bash, "--norc", "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == expected
 
 

@@ -5,7 +5,9 @@ import gzip
 import json
 import subprocess
 import sys
+from contextlib import chdir
 from datetime import date
+from shutil import copytree
 
 import numpy as np
 import polars as pl
@@ -42,13 +44,22 @@ def frame(p):
     )
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with a file to fit on, another to apply to, and the calibrator, to copy from."""
+    where = tmp_path_factory.mktemp("fitted")
+    frame(data(0)).write_csv(where / "fit.csv")
+    frame(data(1)).write_csv(where / "new.csv")
+    with chdir(where):
+        assert main(["fit", "fit.csv", "--method", "ts>irm", "--out", "cal.json"]) == 0
+    return where
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(fitted, tmp_path, monkeypatch):
     """A folder with a file to fit on, another to apply to, and the calibrator."""
+    copytree(fitted, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    frame(data(0)).write_csv("fit.csv")
-    frame(data(1)).write_csv("new.csv")
-    assert main(["fit", "fit.csv", "--method", "ts>irm", "--out", "cal.json"]) == 0
     return tmp_path
 
 

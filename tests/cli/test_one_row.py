@@ -110,11 +110,11 @@ class Unbiased(ForecastCalibrator):
 
 def test_a_metric(file, capsys, monkeypatch):
     monkeypatch.setitem(METRICS, "largest-residual", LargestResidual())
-    assert main(["evaluate", file, "--quiet"]) == 0
+    assert main(["evaluate", file, "--quiet", "--resamples", "19"]) == 0
     shown = capsys.readouterr().out
     assert "Mine" in shown
     assert "largest-residual is no mean" in shown
-    source = render_html(assess(DATA, rng=0))
+    source = render_html(assess(DATA, n_resamples=19, rng=0))
     assert "Largest residual" in source
     assert "Of any row." in source
     assert "The Largest residual is no mean." in source
@@ -126,7 +126,7 @@ def test_a_test(file, capsys, monkeypatch):
     monkeypatch.setitem(TESTS, "half", HalfTest())
     assert main(["test", file, "--test", "half"]) == 0
     assert "Detects: Nothing at all.\n  Never valid." in capsys.readouterr().out
-    source = render_html(assess(DATA, rng=0))
+    source = render_html(assess(DATA, n_resamples=19, rng=0))
     assert "Nothing at all." in source
     assert "Never valid." in source
     assert "| `half` | `HalfTest` | Half | Nothing at all. | Never valid. |" in doc_tables.tests_table()
@@ -135,10 +135,10 @@ def test_a_test(file, capsys, monkeypatch):
 
 def test_a_calibrator(file, capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(CALIBRATORS, "warmer", WarmerScaling)
-    assert main(["recommend", file, "--candidates", "warmer", "--quiet"]) == 0
+    few = ["--quiet", "--resamples", "19"]
+    assert main(["recommend", file, "--candidates", "warmer", *few]) == 0
     assert "warmer" in capsys.readouterr().out
-    few = ["--quiet", "--resamples", "99", "--out", str(tmp_path / "page.html")]
-    assert main(["report", file, "--calibrate", "warmer", *few]) == 0
+    assert main(["report", file, "--calibrate", "warmer", *few, "--out", str(tmp_path / "page.html")]) == 0
     assert "warmer" in (tmp_path / "page.html").read_text()
     assert "| `warmer` | `WarmerScaling` |" in doc_tables.calibrators_table()
     assert "warmer" in ids(contract("calibrators/test_calibrators.py").every_calibrator)
@@ -146,20 +146,21 @@ def test_a_calibrator(file, capsys, monkeypatch, tmp_path):
 
 def test_a_metric_of_forecasts(forecasts, capsys, monkeypatch):
     monkeypatch.setitem(FORECAST_METRICS, "largest-miss", LargestMiss())
-    assert main(["evaluate", *forecasts]) == 0
+    assert main(["evaluate", *forecasts, "--resamples", "19"]) == 0
     shown = capsys.readouterr().out
     assert "Mine" in shown
     assert "largest-miss" in shown
-    source = render_html(assess_forecasts(Forecasts(Normal(P, 1.0), P), rng=0))
+    source = render_html(assess_forecasts(Forecasts(Normal(P, 1.0), P), n_resamples=19, rng=0))
     assert "Largest miss" in source
     assert "Of any target." in source
 
 
 def test_a_calibrator_of_forecasts(forecasts, capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(FORECAST_CALIBRATORS, "unbiased", Unbiased)
-    assert main(["recommend", *forecasts, "--candidates", "unbiased"]) == 0
+    few = ["--resamples", "19"]
+    assert main(["recommend", *forecasts, "--candidates", "unbiased", *few]) == 0
     assert "unbiased" in capsys.readouterr().out
-    assert main(["report", *forecasts, "--calibrate", "unbiased", "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", *forecasts, "--calibrate", "unbiased", *few, "--out", str(tmp_path / "page.html")]) == 0
     assert "unbiased" in (tmp_path / "page.html").read_text()
     assert "| `unbiased` | `Unbiased` |" in doc_tables.forecast_calibrators_table()
     assert "unbiased" in ids(contract("calibrators/test_forecast_calibrators.py").every_calibrator)

@@ -203,7 +203,9 @@ class TestTorch:
         assert len(module.state_dict()) > 0
         assert not module.training
 
-    def test_the_module_can_be_saved_by_torch_as_a_program(self):
+    def test_the_module_can_be_saved_by_torch_as_a_program(self, monkeypatch):
+        monkeypatch.delitem(sys.modules, "torch._dynamo", raising=False)  # See tests/without_compiler.py.
+        monkeypatch.delattr(torch, "_dynamo", raising=False)
         calibrator = fit(parse("ts>isotonic"), 2)
         rows = torch.tensor(new_rows(2))
         shapes = ({0: torch.export.Dim("n", min=2)},)

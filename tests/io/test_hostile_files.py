@@ -235,7 +235,7 @@ def test_flipped_bytes_give_one_clear_line_or_a_valid_result(tmp_path, name):
     whole = path.read_bytes()
     rng = np.random.default_rng(1)
     refused = []
-    for _ in range(120):
+    for _ in range(60):
         content = bytearray(whole)
         # Half of the flips hit the beginning, where most formats keep what they say of themselves.
         for _ in range(int(rng.integers(1, 4))):
@@ -248,7 +248,7 @@ def test_flipped_bytes_give_one_clear_line_or_a_valid_result(tmp_path, name):
                 assert np.isfinite(read_predictions(path).probs).all()
             except (InputError, OSError) as error:
                 refused.append(str(error))
-    assert len(refused) > 20
+    assert len(refused) > 10
     assert all(message.isprintable() for message in refused)
 
 

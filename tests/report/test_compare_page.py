@@ -1,6 +1,7 @@
 """The page about comparing: its examples run, and say what it says."""
 
 import re
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,19 @@ PAGE = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="u
 SHORT, LONG = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The folder with the files that the page writes."""
+    where = tmp_path_factory.mktemp("compare")
+    with chdir(where):
+        exec(LONG, {})  # noqa: S102 (the page's own code)
+    return where
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exec(LONG, {})  # noqa: S102 (the page's own code)
-    return tmp_path
+def folder(written, monkeypatch):
+    monkeypatch.chdir(written)
+    return written
 
 
 def test_the_example_of_the_page_runs(folder, capsys):

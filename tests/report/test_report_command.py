@@ -90,7 +90,7 @@ class TestFix:
         assert how.converged
 
     def test_auto_follows_the_advice(self):
-        p = over_confident(500, n_classes=3)
+        p = over_confident(300, n_classes=3)
         after, how = calibrate_held_out(p, rng=0)
         assert how.method == how.recommendation.name != "identity"
         # The same folds, so that the page never shows two numbers for one thing.
