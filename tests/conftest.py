@@ -48,7 +48,8 @@ def pytest_configure(config):
     half done.
     """
     config.pluginmanager.register(Examples())
-    gc.disable()  # Until all is collected: hardly anything is left behind before.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        gc.disable()  # Until all is collected: hardly anything is left behind before.
     if os.environ.get("PYTEST_XDIST_WORKER") == "gw1" and config.args == config.getini("testpaths"):
         folders = [path for place in config.args for path in sorted(Path(config.rootpath, place).iterdir())]
         names = [str(path) for path in folders if path.is_dir() or path.name.startswith("test_")]

@@ -269,21 +269,24 @@ def test_a_gate_fails_also_where_nobody_reads(folder, json, output):
 def test_colours_are_for_terminals_that_want_them(folder):
     pty = pytest.importorskip("pty")
 
-    def seen(**environment):
-        shown = bytearray()
+    terminals = ({"TERM": "xterm-256color"}, {"TERM": "xterm-256color", "NO_COLOR": "1"}, {"TERM": "dumb"})
+    code = (
+        "import os; from calibrant.cli import main\n"
+        f"for one in {terminals!r}:\n"
+        "    os.environ.pop('NO_COLOR', None)\n    os.environ.update(one)\n"
+        "    assert main(['--help']) == 0\n    print('//')"
+    )
+    shown = bytearray()
 
-        def read(descriptor):
-            shown.extend(data := os.read(descriptor, 1024))
-            return data[:0] or b" " if data else data
+    def read(descriptor):
+        shown.extend(data := os.read(descriptor, 1024))
+        return data[:0] or b" " if data else data
 
-        words = [sys.executable, "-m", "calibrant", "--help"]
-        code = pty.spawn(["env", *(f"{k}={v}" for k, v in environment.items()), *words], read)
-        assert code == 0
-        return bytes(shown)
-
-    assert b"\x1b[1m" in seen(TERM="xterm-256color")
-    assert b"\x1b[3" not in seen(TERM="xterm-256color", NO_COLOR="1")
-    assert b"\x1b" not in seen(TERM="dumb")
+    assert pty.spawn([sys.executable, "-c", code], read) == 0
+    colourful, plain, dumb, _ = bytes(shown).split(b"//\r\n")
+    assert b"\x1b[1m" in colourful
+    assert b"\x1b[3" not in plain
+    assert b"\x1b" not in dumb
 
 
 # Progress --------------------------------------------------------------------------------------------------------
