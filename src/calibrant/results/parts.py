@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias, TypedDict
 from calibrant.results.writing import bare_pvalue
 
 TestedPart = TypedDict("TestedPart", {"statistic": float, "pvalue": float, "direction": str | None, "class": object})
-"""What the details of a test hold about one of its parts; the class is None if the part is not about one."""
+TestedPart.__doc__ = "What the details of a test hold about one of its parts; the class is None unless it is about one."
 
 TestedParts: TypeAlias = Mapping[str, TestedPart]
 """Parts by their keys in `PARTS`."""
