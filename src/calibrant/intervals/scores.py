@@ -102,7 +102,7 @@ def _chance(data: object, metric: RowMean) -> Redraw | None:
     """Return how the rows may have been if the predictions are right."""
     if not isinstance(data, Predictions) or not isinstance(metric, Score):
         return None
-    return lambda rng: (metric.per_row(other)[:, None] for other in _redrawn(data, rng))
+    return lambda rng: (rows[:, None] for rows in _redrawn(data, metric, rng))
 
 
 def bootstrap_t(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
@@ -114,11 +114,20 @@ def bootstrap_t(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, 
     return _of_means(metric, Limits(mean.low, mean.high))
 
 
-def _redrawn(data: Predictions, rng: np.random.Generator) -> Iterator[Predictions]:
-    """Yield the predictions with labels drawn from them."""
+def _redrawn(data: Predictions, metric: Score, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Yield the scores of the rows with labels drawn from the predictions.
+
+    A row has one score for each of its labels: where there are fewer classes than redraws, those are looked up.
+    """
     n_redraws = int(np.clip(MOST_REDRAWN // data.n_samples, 1, N_REDRAWS))
+    if data.n_classes >= n_redraws:
+        for labels in redraw_labels(data, n_redraws, rng):
+            yield from (metric.per_row(data.with_labels(column)) for column in labels.T)
+        return
+    same = (np.full(data.n_samples, k) for k in range(data.n_classes))
+    by_class = np.column_stack([metric.per_row(data.with_labels(labels)) for labels in same])
     for labels in redraw_labels(data, n_redraws, rng):
-        yield from (data.with_labels(column) for column in labels.T)
+        yield from np.take_along_axis(by_class, labels, axis=1).T
 
 
 def studentised_means(
