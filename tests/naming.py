@@ -29,6 +29,11 @@ def each(names, rows):
         Of the arguments, with commas between them.
     rows : iterable
         Their values: tuples if there are several arguments. Of a mapping, the values, which its keys name.
+
+    Returns
+    -------
+    callable
+        A decorator, whose `rows` are the names of the rows.
     """
     table = list(_table([name.strip() for name in names.split(",")], rows))
     if not table:
@@ -41,6 +46,7 @@ def each(names, rows):
             setattr(test, name, _over(table, getattr(test, name)))
         return test
 
+    decorate.rows = [name for name, _ in table]
     return decorate
 
 

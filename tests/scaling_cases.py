@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 
 from simulate import calibrated, sharpened
 
@@ -24,8 +23,8 @@ def affine_loss(x, scores, labels, *, diagonal):
     """Mean negative log-likelihood of an affine map, matrix first, written from the definition."""
     k = scores.shape[1]
     coef = np.diag(x[:k]) if diagonal else x[: k * k].reshape(k, k)
-    log_q = log_softmax(scores @ coef.T + x[-k:], axis=1)
-    return -log_q[np.arange(len(labels)), labels].mean()
+    z = scores @ coef.T + x[-k:]
+    return np.mean(np.logaddexp.reduce(z, axis=1) - z[np.arange(len(labels)), labels])
 
 
 def general_minimum(objective, start):

@@ -19,12 +19,13 @@ from calibrant.counts import (
     m_estimate,
     relative_frequency,
 )
+from naming import each
 
 every_rule = pytest.mark.parametrize(
     "rule", [RelativeFrequency(), LaplaceCorrection(), MEstimate(3), MEstimate(0.5, "observed")], ids=repr
 )
 some_counts = arrays(np.float64, array_shapes(max_dims=3, max_side=5), elements=st.integers(0, 1000).map(float))
-reproducible = settings(derandomize=True, max_examples=50)
+reproducible = settings(derandomize=True)
 
 
 def test_the_three_leaves_of_the_document():
@@ -79,7 +80,7 @@ def test_without_rows_smoothing_gives_the_prior():
     assert m_estimate([0, 0], 2, [0.9, 0.1]).tolist() == [0.9, 0.1]
 
 
-@pytest.mark.parametrize("rule", [RelativeFrequency(), MEstimate(0), MEstimate(2, "observed")], ids=repr)
+@each("rule", [RelativeFrequency(), MEstimate(0), MEstimate(2, "observed")])
 def test_the_frequency_of_nothing_is_refused(rule):
     with pytest.raises(InputError, match=r"positive, finite sum .* but it is 0.*LaplaceCorrection"):
         rule([0, 0])
@@ -127,7 +128,7 @@ def test_labels_are_counted_with_and_without_weights():
     assert class_counts([], 3).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     "counts, kind, message",
     [
         ([1, -2], InputError, r"not negative, but the entry at \(1,\) is -2"),
@@ -144,7 +145,7 @@ def test_bad_counts(counts, kind, message):
         laplace(counts)
 
 
-@pytest.mark.parametrize(
+@each(
     "m, prior, kind, message",
     [
         (-1, "uniform", InputError, "m must be finite and not negative"),
@@ -166,7 +167,7 @@ def test_bad_m_estimates(m, prior, kind, message):
         m_estimate([1, 1], m, prior)
 
 
-@pytest.mark.parametrize(
+@each(
     "labels, classes, kind, message",
     [
         ([0, 3], 3, InputError, "labels must be 0 to 2, but row 1 is 3"),

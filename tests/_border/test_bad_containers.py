@@ -10,6 +10,7 @@ import scipy.sparse
 import torch
 
 from calibrant import InputError, Predictions
+from naming import each
 
 P = Predictions
 TWO = [0.3, 0.6]
@@ -103,7 +104,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("build, kind, words", ERRORS.values(), ids=ERRORS)
+@each("build, kind, words", ERRORS)
 def test_what_cannot_be_read_says_why_and_what_to_do(build, kind, words):
     with pytest.raises(kind, match="(?s)" + ".*".join(re.escape(word) for word in words.split(", "))):
         build()

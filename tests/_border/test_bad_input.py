@@ -17,6 +17,7 @@ from calibrant import DataWarning, InputError, Predictions, reliability_curve
 from calibrant.binning import EqualWidth
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import Brier
+from naming import each
 
 P, L = Predictions, Predictions.from_logits
 NAN, INF = math.nan, math.inf
@@ -196,23 +197,23 @@ def matching(words):
     return "(?s)" + ".*".join(re.escape(word) for word in words.split(", "))
 
 
-@pytest.mark.parametrize("build, words", ERRORS.values(), ids=ERRORS)
+@each("build, words", ERRORS)
 def test_the_error_says_what_is_required_what_was_found_where_and_what_to_do(build, words):
     with pytest.raises(InputError, match=matching(words)):
         build()
 
 
-@pytest.mark.parametrize("build, expected", PROBS.values(), ids=PROBS)
+@each("build, expected", PROBS)
 def test_probabilities_are_what_they_should_be(build, expected):
     np.testing.assert_allclose(build().probs, expected, rtol=1e-13, atol=0)
 
 
-@pytest.mark.parametrize("build, expected", LABELS.values(), ids=LABELS)
+@each("build, expected", LABELS)
 def test_labels_are_what_they_should_be(build, expected):
     assert build().labels.tolist() == list(expected)
 
 
-@pytest.mark.parametrize("build, words", WARNINGS.values(), ids=WARNINGS)
+@each("build, words", WARNINGS)
 def test_suspicious_data_warns_where_it_is_built_and_its_views_are_silent(build, words):
     with pytest.warns(DataWarning, match=matching(words)) as caught:
         p = build()

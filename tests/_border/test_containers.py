@@ -15,6 +15,7 @@ import torch
 
 from calibrant import Predictions
 from calibrant.metrics import METRICS
+from naming import each
 
 RNG = np.random.default_rng(0)
 PROBS = RNG.dirichlet(np.ones(3), 30)
@@ -79,7 +80,7 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("build", EXACT.values(), ids=EXACT)
+@each("build", EXACT)
 def test_containers_make_no_difference_to_the_last_bit(build):
     p = Predictions(build(), LABELS)
     np.testing.assert_array_equal(p.probs, REFERENCE.probs)
@@ -121,14 +122,14 @@ ROUGH = {
 }
 
 
-@pytest.mark.parametrize("build, tolerance", ROUGH.values(), ids=ROUGH)
+@each("build, tolerance", ROUGH)
 def test_less_precise_numbers_are_renormalised_in_float64(build, tolerance):
     p = Predictions(build(), LABELS)
     np.testing.assert_allclose(p.probs, REFERENCE.probs, atol=tolerance)
     np.testing.assert_allclose(p.probs.sum(axis=1), 1, rtol=1e-15)
 
 
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@each("metric", METRICS)
 def test_54_metrics_of_float32_equal_those_of_float64(metric):
     rng = np.random.default_rng(1)
     probs = rng.dirichlet(np.ones(3), 200)
@@ -172,8 +173,8 @@ LABEL_CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize("build", LABEL_CONTAINERS.values(), ids=LABEL_CONTAINERS)
+@each("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+@each("build", LABEL_CONTAINERS)
 def test_labels_in_any_container_are_matched_with_column_names(frame, build):
     p = Predictions(frame(FOUR), build())
     assert p.labels.tolist() == NAMED.tolist()
@@ -189,7 +190,7 @@ BOOLEANS = {
 }
 
 
-@pytest.mark.parametrize("build", BOOLEANS.values(), ids=BOOLEANS)
+@each("build", BOOLEANS)
 def test_boolean_labels_in_any_container(build):
     assert Predictions([0.3, 0.6], build()).labels.tolist() == [1, 0]
 

@@ -13,6 +13,7 @@ from calibrant.cli.metric_tables import chosen
 from calibrant.lab.experiment.read import as_config
 from calibrant.metrics import ECE, FORECAST_METRICS, METRICS, Classwise, KdeECE, PerPredictedClass
 from calibrant.metrics.names import SPELLINGS, metric_name
+from naming import each
 
 BOTH = "'kde-ece-one-vs-rest'.*'kde-ece-per-predicted-class'"
 
@@ -50,7 +51,7 @@ class TestMetrics:
         assert not set(SPELLINGS.aliases) & set(METRICS)
         assert all(name == name.lower() for name in [*METRICS, *FORECAST_METRICS])
 
-    @pytest.mark.parametrize(
+    @each(
         "given, meant",
         [
             ("ece-classwise", "ece-one-vs-rest"),
@@ -81,7 +82,7 @@ class TestMetrics:
         assert config.evaluation.metrics == ("kde-ece-one-vs-rest", "ece-20")
         assert (config.learning.metrics, config.learning.calibrators) == ((new,), ("ts",))
 
-    @pytest.mark.parametrize(
+    @each(
         "ask",
         [
             metric_name,
@@ -110,7 +111,7 @@ class TestMetrics:
 
 
 class TestCalibrators:
-    @pytest.mark.parametrize(
+    @each(
         "given, meant",
         [
             ("TS", "ts"),
@@ -132,10 +133,8 @@ class TestCalibrators:
         assert calibrator_name(given) == meant
         assert repr(parse(given)) == repr(parse(meant)) == repr(CALIBRATORS[given]())
 
-    @pytest.mark.parametrize(
-        "refuse", [calibrator_name, parse, as_calibrator, lambda name: calibrate_held_out(example(), name)]
-    )
-    @pytest.mark.parametrize(
+    @each("refuse", [calibrator_name, parse, as_calibrator, lambda name: calibrate_held_out(example(), name)])
+    @each(
         "given, names",
         [
             ("IOP-OI", "'iop-diag'.*'iop-oi'"),

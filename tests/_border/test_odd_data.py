@@ -14,7 +14,7 @@ from naming import each
 from simulate import calibrated
 from traced import peak_memory
 
-every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+every_metric = each("metric", METRICS)
 
 
 def is_defined(metric, predictions):
@@ -89,7 +89,7 @@ def test_45_46_47_few_rows_have_defined_metrics(metric, n):
     assert is_defined(metric, Predictions(np.linspace(0.2, 0.9, n), np.arange(n) % 2))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
+@each("n", [1, 2, 3])
 def test_46_the_p_value_of_few_rows_is_a_positive_multiple_of_its_step(n):
     p = Predictions(np.linspace(0.3, 0.9, n), np.zeros(n))
     pvalue = ConsistencyTest(n_resamples=19)(p, rng=0).pvalue

@@ -5,12 +5,13 @@ import pytest
 
 from calibrant import Predictions, assess, compare, interval, recommend, reliability_curve
 from calibrant.metrics import ECE
+from naming import each
 
 PROBS = np.full((4, 2), 0.5)
 P = Predictions(PROBS, [0, 1, 0, 1])
 
 
-@pytest.mark.parametrize(
+@each(
     "call, words",
     [
         (lambda: assess(PROBS), r"predictions must be Predictions, but is of type ndarray. Pass Predictions\("),

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import calibrant.hypotest
 from calibrant._core.blas import one_blas_thread
 from calibrant.calibrators import CALIBRATORS
+from naming import each
 from simulate import calibrated
 
 
@@ -59,7 +60,7 @@ def test_other_threads_change_no_setting():
 
 
 @pytest.mark.usefixtures("two")
-@pytest.mark.parametrize("name", ["ms", "dirichlet", "sms"])
+@each("name", ["ms", "dirichlet", "sms"])
 def test_the_number_of_threads_changes_no_bit(name):
     p = calibrated(n=3000, k=10)
     found = []

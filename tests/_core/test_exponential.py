@@ -1,12 +1,12 @@
 """Exponentials of the compiled library against NumPy's."""
 
 import numpy as np
-import pytest
 
 from calibrant._core.exponential import exp_in_place
+from naming import each
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (8,), (13, 5), (64, 33)])
+@each("shape", [(), (0,), (1,), (7,), (8,), (13, 5), (64, 33)])
 def test_exponentials_are_those_of_numpy(shape):
     x = np.asarray(-np.random.default_rng(0).exponential(200.0, shape))
     expected = np.where(x < -708, 0.0, np.exp(x))

@@ -1,12 +1,12 @@
 import numpy as np
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import isotonic_regression as of_scipy
 
 from calibrant._core import isotonic as _isotonic
 from calibrant._core.isotonic import by_passes, isotonic_regression
+from naming import each
 
 VALUES = st.integers(1, 12).flatmap(
     lambda n: st.tuples(arrays(float, n, elements=st.integers(-5, 5)), arrays(float, n, elements=st.integers(1, 4)))
@@ -20,7 +20,6 @@ def definition(y, w):
     return np.array([max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)])
 
 
-@settings(max_examples=50)
 @given(VALUES)
 def test_passes_in_numpy_find_the_same_blocks(data):
     y, w = data
@@ -29,7 +28,6 @@ def test_passes_in_numpy_find_the_same_blocks(data):
     np.testing.assert_array_equal(fit.blocks, twin.blocks)
 
 
-@settings(max_examples=50)
 @given(VALUES, st.booleans())
 def test_it_is_the_max_min_formula(data, increasing):
     y, w = data
@@ -40,7 +38,7 @@ def test_it_is_the_max_min_formula(data, increasing):
     np.testing.assert_array_equal(fit.blocks, [*starts, len(y)])
 
 
-@pytest.mark.parametrize("n", [1, 1000, 100_000])
+@each("n", [1, 1000, 100_000])
 def test_it_is_that_of_scipy(n):
     rng = np.random.default_rng(n)
     y, w = (rng.random(n) < np.sort(rng.random(n))).astype(float), rng.random(n)

@@ -13,9 +13,10 @@ from calibrant.metrics import KdeECE
 from calibrant.metrics.gaps import row_gaps
 from calibrant.resampling.redraws import draw_counts
 from cores import core
+from naming import each
 from simulate import calibrated
 
-EVERY_KERNEL = pytest.mark.parametrize("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
+EVERY_KERNEL = each("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
 
 
 def rows(seed, n):
@@ -25,8 +26,8 @@ def rows(seed, n):
 
 
 @EVERY_KERNEL
-@pytest.mark.parametrize("isolated", ["drop", "zero"])
-@pytest.mark.parametrize("norm", [1, 2, 1.5])
+@each("isolated", ["drop", "zero"])
+@each("norm", [1, 2, 1.5])
 def test_compiled_and_plain_replicates_agree(kernel, isolated, norm):
     p, rng = rows(1, 300), np.random.default_rng(1)
     W = rng.integers(0, 3, (300, 11)).astype(float)

@@ -5,7 +5,7 @@ from unittest.mock import patch
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core.line import beta as beta_module
@@ -13,6 +13,7 @@ from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.twin import PlainSums
 from line_oracles import beta_matrix, clustered
+from naming import each
 
 COLLECTIONS = {
     "uniform": lambda rng, n: rng.random(n),
@@ -30,8 +31,8 @@ def by_boxes():
     return patch.object(beta_module, "_FEW_PAIRS", -1)
 
 
-@pytest.mark.parametrize("b", [1e-4, 1e-3, 0.01, 0.1, 1.0])
-@pytest.mark.parametrize("name", COLLECTIONS)
+@each("b", [1e-4, 1e-3, 0.01, 0.1, 1.0])
+@each("name", list(COLLECTIONS))
 def test_leave_one_out_sums_equal_the_double_loop_within_the_documented_error(name, b):
     rng = np.random.default_rng(1)
     c = COLLECTIONS[name](rng, 400)
@@ -67,7 +68,6 @@ def test_rows_at_an_end_see_each_other_and_nothing_else():
         assert found[4] == pytest.approx(0, abs=1e-12)
 
 
-@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 400),

@@ -13,6 +13,7 @@ from calibrant._core.line.sums import HeldOut, KernelSums, Way
 from calibrant._core.line.twin import PlainSums
 from calibrant.metrics.gaps import row_gaps
 from cores import LEVELS, core
+from naming import each
 
 COLUMNS = 2 * required().lanes + 3
 
@@ -39,9 +40,9 @@ def data(shape, seed=0):
     return positions, rng.integers(0, 2, n).astype(float), weights
 
 
-@pytest.mark.parametrize("reflect", [True, False])
-@pytest.mark.parametrize("bandwidth", [0.004, 0.03, 0.7])
-@pytest.mark.parametrize("shape", SHAPES)
+@each("reflect", [True, False])
+@each("bandwidth", [0.004, 0.03, 0.7])
+@each("shape", list(SHAPES))
 def test_gaps_equal_those_of_the_double_loop(shape, bandwidth, reflect):
     positions, outcomes, weights = data(shape)
     line, n = Line.of(positions), len(positions)
@@ -58,8 +59,8 @@ def test_the_crowded_rows_need_every_way():
     assert ways == set(Way)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("bandwidth", [0.002, 0.02, 0.4])
+@each("shape", list(SHAPES))
+@each("bandwidth", [0.002, 0.02, 0.4])
 def test_sums_outside_the_fold_of_each_row_equal_the_double_loop(shape, bandwidth):
     positions, outcomes, weights = data(shape)
     folds, line = np.arange(len(positions)) % 5, Line.of(positions)
@@ -86,8 +87,8 @@ def test_few_columns_and_rows_that_are_mostly_alone_are_left_to_others():
     assert not is_worth_grouping(KernelSums(Line.of(positions), 1e-4), COLUMNS)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7, 185])
+@each("level", LEVELS)
+@each("n", [1, 2, 3, 5, 6, 7, 185])
 def test_any_number_of_rows_in_a_box_is_summed_with_any_number_of_lanes(level, n):
     """Rows are read four at a time, also where a register holds two: what is beyond the last must not be garbage."""
     rng = np.random.default_rng(n)

@@ -23,9 +23,10 @@ from line_oracles import (
     pair_value,
     sums_at_by_loops,
 )
+from naming import each
 
-EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS)
-BOTH_BOUNDARIES = pytest.mark.parametrize("reflect", [True, False], ids=["reflect", "none"])
+EVERY_KERNEL = each("kernel", list(KERNELS))
+BOTH_BOUNDARIES = each("reflect", [True, False])
 
 COLLECTIONS = {
     "uniform": lambda rng, n: rng.random(n),
@@ -59,7 +60,7 @@ def check_against_matrix(c, Q, h, kernel, reflect):
 
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
-@pytest.mark.parametrize("name", COLLECTIONS)
+@each("name", list(COLLECTIONS))
 def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
     rng = np.random.default_rng(1)
     c = COLLECTIONS[name](rng, 200)
@@ -68,7 +69,7 @@ def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
 
 
 @EVERY_KERNEL
-@pytest.mark.parametrize("name", ["uniform", "clustered"])
+@each("name", ["uniform", "clustered"])
 def test_a_thousand_rows_equal_the_double_loop(kernel, name):
     rng = np.random.default_rng(11)
     c = COLLECTIONS[name](rng, 1000)
@@ -214,7 +215,7 @@ def test_many_columns_equal_one_at_a_time(kernel):
 
 
 @EVERY_KERNEL
-@pytest.mark.parametrize("columns", [2, 21])
+@each("columns", [2, 21])
 def test_the_number_of_threads_changes_nothing(kernel, columns):
     rng = np.random.default_rng(6)
     line, Q = Line.of(clustered(rng, 140_000)), rng.normal(size=(140_000, columns))
@@ -246,7 +247,7 @@ def test_a_hundred_thousand_clustered_rows_agree_with_single_rows_summed_directl
 
 @EVERY_KERNEL
 @pytest.mark.parametrize("n_here", [1, 9], ids=["one_by_one", "by_boxes"])
-@pytest.mark.parametrize("distance", [0.0, 0.04, 0.08])
+@each("distance", [0.0, 0.04, 0.08])
 def test_the_rounding_of_a_long_sum_of_equal_terms_stays_small(kernel, distance, n_here):
     # Few rows, and 300 000 others at one place: in their own box, in the next one, where the window ends.
     c = np.append(np.full(300_000, 0.4 + distance), np.full(n_here, 0.4))
@@ -275,7 +276,7 @@ def test_charges_may_be_read_only_of_single_precision_or_strided():
     assert np.array_equal(fast.leave_one_out(Q[:, ::2]), expected[:, ::2])
 
 
-@pytest.mark.parametrize("offset", [0, 1, 5, 10, 18])
+@each("offset", [0, 1, 5, 10, 18])
 def test_translation_of_a_gaussian_between_boxes_keeps_the_documented_digits(offset):
     terms, places = KERNELS["gaussian"].terms, np.linspace(-1, 1, 41)
     T = np.polynomial.chebyshev.chebvander(places, terms - 1)
@@ -304,7 +305,7 @@ def test_the_plain_twin_equals_the_loops(kernel, reflect):
     assert twin.at(points, Q) == pytest.approx(sums_at_by_loops(points, c, Q, 0.3, kernel, reflect))
 
 
-@pytest.mark.parametrize("columns", [1, required().lanes, required().lanes + 2, 3 * required().lanes - 1])
+@each("columns", [1, required().lanes, required().lanes + 2, 3 * required().lanes - 1])
 def test_memory_that_groups_of_columns_hand_on_is_wide_enough_for_any_of_them(columns):
     found = []
     for_strips(lambda first, width, room, _: found.append((first, width, *map(len, room))), columns, (7, 5), 1, 1)

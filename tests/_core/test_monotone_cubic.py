@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import PchipInterpolator
 
@@ -11,7 +11,6 @@ from calibrant._core.monotone_cubic import monotone_cubic
 VALUES = st.floats(-1, 1, allow_subnormal=False).map(lambda value: round(value, 3))
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(1e-3, 1), VALUES), min_size=2, max_size=12))
 def test_it_is_pchip_between_and_beyond_the_places(points):
     steps, y = np.array(points).T

@@ -4,13 +4,14 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core import engine
 from calibrant._core.distances import Kernel
 from calibrant._core.sorted1d import SortedLine
 from cores import core
+from naming import each
 from pair_definition import matrix
 
 SMALLEST = 5e-324
@@ -31,8 +32,8 @@ def simulate(n, seed):
 
 
 @pytest.mark.usefixtures("both_cores")
-@pytest.mark.parametrize("lengthscale", [10.0, 1.0, 0.01, 1e-5, 1e-12])
-@pytest.mark.parametrize("n", [1, 2, 3, 120])
+@each("lengthscale", [10.0, 1.0, 0.01, 1e-5, 1e-12])
+@each("n", [1, 2, 3, 120])
 def test_every_reduction_agrees_with_the_definition(n, lengthscale):
     p, r, weights, columns = simulate(n, seed=n)
     kernel = Kernel("exponential", "euclidean", lengthscale)
@@ -100,7 +101,6 @@ def exact_sums(p, r, charges, lengthscale):
     return np.array(sums), np.array(bounds)
 
 
-@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 70),

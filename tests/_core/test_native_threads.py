@@ -5,6 +5,7 @@ import os
 import pytest
 
 from calibrant._core import threads
+from naming import each
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def processors(monkeypatch):
     return monkeypatch
 
 
-@pytest.mark.parametrize(
+@each(
     "limit, expected", [("1", 1), ("3", 3), (" 2 ", 2), ("2,4", 2), ("8", 4), ("", 4), ("0", 4), ("-1", 4), ("many", 4)]
 )
 def test_the_usual_variable_limits_the_threads_to_fewer_than_there_are_processors(processors, limit, expected):

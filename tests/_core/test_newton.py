@@ -6,6 +6,7 @@ import pytest
 from calibrant._core.blocks import BLOCK
 from calibrant._core.logistic import LAST_DECREMENT, LogisticLoss
 from calibrant._core.newton import descend, newton_step
+from naming import each
 
 
 def problem(n_coefficients, n_rows, seed=0):
@@ -17,7 +18,7 @@ def problem(n_coefficients, n_rows, seed=0):
     return LogisticLoss(design, events, counts, rng.normal(size=n_rows), penalty=1e-3, target=0.25), rng
 
 
-@pytest.mark.parametrize(("n_coefficients", "n_rows"), [(1, 7), (2, 50), (3, 40), (2, BLOCK)])
+@each("n_coefficients, n_rows", [(1, 7), (2, 50), (3, 40), (2, BLOCK)])
 def test_the_loss_and_its_derivatives_are_those_of_the_formula(n_coefficients, n_rows):
     loss, rng = problem(n_coefficients, n_rows)
     x = rng.normal(size=n_coefficients)
@@ -33,7 +34,7 @@ def test_the_loss_and_its_derivatives_are_those_of_the_formula(n_coefficients, n
     assert hessian == pytest.approx(wanted.astype(float), rel=1e-12)
 
 
-@pytest.mark.parametrize("score", [-800.0, -40.0, 40.0, 800.0])
+@each("score", [-800.0, -40.0, 40.0, 800.0])
 def test_scores_that_are_far_from_0_keep_their_digits(score):
     rare = LogisticLoss(np.ones((1, 2)), np.array([0.0, 0.5]), np.full(2, 0.5), np.full(2, score))
     value, gradient, _ = rare(np.zeros(1))
@@ -43,7 +44,7 @@ def test_scores_that_are_far_from_0_keep_their_digits(score):
     assert surely(np.zeros(1))[1][0] == pytest.approx(-np.sign(score) * np.exp(-abs(score)), rel=1e-14)
 
 
-@pytest.mark.parametrize("n_coefficients", [1, 2, 3])
+@each("n_coefficients", [1, 2, 3])
 def test_a_step_solves_the_equations(n_coefficients):
     loss, rng = problem(n_coefficients, 30, seed=n_coefficients)
     x = rng.normal(size=n_coefficients)
@@ -51,8 +52,8 @@ def test_a_step_solves_the_equations(n_coefficients):
     assert found[2] @ newton_step(x, found) == pytest.approx(-found[1], rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("hessian", "wanted"),
+@each(
+    "hessian, wanted",
     [
         ([[4.0]], [-0.5]),
         ([[0.0]], [np.nan]),

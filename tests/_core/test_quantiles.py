@@ -1,12 +1,12 @@
 """Quantiles are those of NumPy, to the last bit."""
 
 import numpy as np
-import pytest
 
 from calibrant._core.quantiles import median, quantiles
+from naming import each
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 40, 399, 1000])
+@each("n", [1, 2, 3, 4, 7, 40, 399, 1000])
 def test_they_are_those_of_numpy(n):
     rng = np.random.default_rng(n)
     shares = np.concatenate([[0.0, 0.025, 0.5, 0.975, 1.0], rng.random(50)])

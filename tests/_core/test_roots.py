@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from calibrant._core.roots import root
+from naming import each
 
 
 @given(st.floats(-5, 5), st.floats(0.01, 3), st.floats(0.1, 10), st.floats(0.1, 10))
@@ -15,8 +16,8 @@ def test_the_root_is_where_it_was_put(where, steepness, left, right):
     assert found == pytest.approx(where, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("function", "low", "high"),
+@each(
+    "function, low, high",
     [
         (lambda x: math.exp(x) - 2, -4, 8),
         (lambda x: x**3 - 1e-3, -1, 1.5),

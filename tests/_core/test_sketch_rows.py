@@ -3,13 +3,13 @@
 from unittest.mock import patch
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant._core import sketch as module
 from calibrant._core.sketch import columns_of, count_rows, empty_records, place, records_of, scores, sum_scores
 from calibrant.binning.cells.grid import Grid
+from naming import each
 
 NUMBERS = st.one_of(
     st.floats(0, 1),
@@ -28,7 +28,6 @@ def counted(p, y, grid):
     return records, sums, sum_scores(wide, y, with_logs=True)
 
 
-@settings(max_examples=50)
 @given(rows=st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=60), digits=st.integers(3, 12))
 def test_compiled_and_numpy_agree_exactly(rows, digits):
     p, y = np.array([row[0] for row in rows]), np.array([row[1] for row in rows]).view(np.uint8)
@@ -75,7 +74,7 @@ def test_logarithms_are_those_of_numpy():
     assert not never.any()
 
 
-@pytest.mark.parametrize("digits", [3, 7, 9])
+@each("digits", [3, 7, 9])
 def test_cells_ascend_and_no_edge_of_bins_crosses_one(digits):
     rng = np.random.default_rng(2)
     edges = np.concatenate([np.arange(b + 1) / b for b in (10, 15, 16, 20, 100)])
@@ -89,7 +88,7 @@ def test_cells_ascend_and_no_edge_of_bins_crosses_one(digits):
     assert all(len(np.unique(exact[part == one])) == 1 for one in np.unique(part[np.isin(p, near)]))
 
 
-@pytest.mark.parametrize("digits", range(3, 13))
+@each("digits", range(3, 13))
 def test_every_part_has_a_record_and_every_cut_its_cell(digits):
     cuts = Grid(digits).cuts
     assert np.array_equal(np.sort(cuts.record), np.arange(cuts.n_parts))

@@ -5,11 +5,28 @@ import pytest
 
 from calibrant import recommend
 from calibrant.advice.cross_fit import cross_fit, draw_folds, fitted
-from calibrant.calibrators import MatrixScaling, StackedCalibration, TemperatureScaling, VectorScaling, calibrate
+from calibrant.calibrators import (
+    CALIBRATORS,
+    MatrixScaling,
+    StackedCalibration,
+    TemperatureScaling,
+    VectorScaling,
+    calibrate,
+)
 from calibrant.calibrators.folds import Unseen
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.metrics import NLL
+from calibrator_cases import EVERY_CALIBRATOR
 from simulate import at_least, calibrated, sharpened
+
+
+@pytest.fixture(scope="module")
+def few_folds():
+    """Let stacks have two folds instead of ten: the same code in less time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("stack", "stack-order"):
+            patch.setitem(CALIBRATORS, name, EVERY_CALIBRATOR[name])
+        yield
 
 
 def members_of(stack, predictions, rows):
@@ -39,11 +56,13 @@ def nested(stack, p, folds):
 def test_with_few_rows_a_stack_is_judged_by_nested_cross_validation(k):
     p = sharpened(calibrated(n=150, k=k, seed=0), 0.6)
     folds = draw_folds(p, 3, np.random.default_rng(0))
-    found = cross_fit(StackedCalibration(), p, folds, lambda: None)
-    assert found.predictions.log_probs == pytest.approx(nested(StackedCalibration(), p, folds), abs=1e-4)
-    assert np.array_equal(calibrate(found.calibrator, p).probs, calibrate(fitted(StackedCalibration(), p), p).probs)
+    stack = StackedCalibration(n_folds=3)
+    found = cross_fit(stack, p, folds, lambda: None)
+    assert found.predictions.log_probs == pytest.approx(nested(stack, p, folds), abs=1e-4)
+    assert np.array_equal(calibrate(found.calibrator, p).probs, calibrate(fitted(stack, p), p).probs)
 
 
+@pytest.mark.usefixtures("few_folds")
 def test_two_folds_are_enough_for_a_stack():
     p = sharpened(calibrated(n=100, k=3, seed=0), 0.4)
     advice = recommend(p, candidates=["ts", "stack"], n_folds=2, rng=0, n_resamples=19)
@@ -62,18 +81,20 @@ def test_with_many_rows_the_shortcut_is_hardly_optimistic(monkeypatch):
     assert np.mean(changes) > -0.0005
 
 
+@pytest.mark.usefixtures("few_folds")
 def test_calibrated_predictions_of_several_classes_are_left_alone():
     """Those of two classes are in test_recommend."""
     advised = (
-        recommend(calibrated(n=200, k=5, seed=seed), n_folds=3, rng=seed, n_resamples=99).name for seed in range(4)
+        recommend(calibrated(n=100, k=4, seed=seed), n_folds=2, rng=seed, n_resamples=99).name for seed in range(4)
     )
     # With a chance of .05 each, more than 1 of 4 has one of .014.
     assert at_least(3, 4, (name == "identity" for name in advised))
 
 
+@pytest.mark.usefixtures("few_folds")
 def test_few_rows_that_are_clearly_over_confident_are_not_left_as_they_are():
     names = [
-        recommend(sharpened(calibrated(n=100, k=5, seed=s), 0.3), n_folds=3, rng=0, n_resamples=199).name
+        recommend(sharpened(calibrated(n=100, k=5, seed=s), 0.3), n_folds=2, rng=0, n_resamples=199).name
         for s in range(2)
     ]
     assert "identity" not in names

@@ -9,6 +9,7 @@ from calibrant.advice.cross_fit import cross_fit_groups
 from calibrant.groups import GroupBoosting
 from calibrant.groups.columns import as_table
 from group_cases import seeded_example, world
+from naming import each
 
 PROBS, LABELS, FEATURES = seeded_example()
 FEW = {"candidates": ["ts"], "n_resamples": 100, "rng": 0}
@@ -66,7 +67,7 @@ def test_several_classes_are_fixed_too_and_shown_as_before_and_after():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "call, words",
     [
         (lambda: recommend(LABELS, PROBS, keep_argmax=True, features=FEATURES), "can change predicted classes"),

@@ -8,6 +8,7 @@ from calibrant import InputError, Predictions, as_record, learning_curve, to_fra
 from calibrant.calibrators import TemperatureScaling, calibrate
 from calibrant.metrics import ECE, NLL, Brier
 from calibrant.plots import plot_learning_curve
+from naming import each
 from simulate import calibrated, sharpened
 
 DATA = sharpened(calibrated(n=500, k=3, seed=2), 0.4)
@@ -91,7 +92,7 @@ def test_the_same_seed_gives_the_same_curve_and_progress_ends_at_the_total():
     assert seen == [(i, 6) for i in range(1, 7)] * 2
 
 
-@pytest.mark.parametrize(
+@each(
     "settings, words",
     [
         ({"sizes": [451]}, "sizes must be from 1 to 450.*the largest is 451"),

@@ -28,6 +28,7 @@ from calibrant.calibrators.forecasts import (
 from calibrant.metrics import CRPS, LogScore
 from calibrant.results import as_record
 from forecast_laws import g1, g2
+from naming import each
 
 FIT, TEST, _ = g1()
 RNG = np.random.default_rng(0)
@@ -192,7 +193,7 @@ def test_weights_are_kept_apart():
     assert [one.loss for one in weighted.candidates] == pytest.approx([one.loss for one in part.candidates])
 
 
-@pytest.mark.parametrize(
+@each(
     "call, words",
     [
         (lambda: recommend(FIT, score="mace"), 'score must be "crps" or "log"'),

@@ -24,6 +24,7 @@ from calibrant.hypotest import ConsistencyTest
 from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.metrics import FORECAST_METRICS, QuantileCalibration
 from calibrant.results.forecasts import forecast_notes
+from naming import each
 
 N = 400
 
@@ -53,9 +54,9 @@ def laws(rng, mean, sd):
 
 @pytest.mark.parametrize("kind", ["normal", "mixture", "weighted", "vectors", "members"])
 def test_calibrated_forecasts_are_rejected_as_often_as_the_level_says(kind):
-    """Of 100 tests at 10%, a binomial law leaves fewer than 2 or more than 21 in 1 case of 1000."""
+    """Of 60 tests at 10%, a binomial law leaves none in 2 cases of 1000, and more than 14 in 1."""
     rejected = 0
-    for seed in range(100):
+    for seed in range(60):
         rng, mean, sd, y = truth(40, seed)
         if kind == "vectors":
             cov = np.array([[1.0, 0.7], [0.7, 2.0]])
@@ -69,7 +70,7 @@ def test_calibrated_forecasts_are_rejected_as_often_as_the_level_says(kind):
             f = Forecasts(law, y, rng.integers(1, 5, 40) if kind == "weighted" else None)
         rejected += run(f, 39, seed)[0].pvalue <= 0.1
     # Bonferroni's correction for dependent tests is on the safe side.
-    assert (1 if kind in ("vectors", "members") else 2) <= rejected <= 21
+    assert (0 if kind in ("vectors", "members") else 1) <= rejected <= 14
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -149,9 +150,9 @@ def test_an_assessment_of_numbers_holds_everything_and_can_be_written_as_json():
     assert vars(again.verdict) == vars(found.verdict)
 
 
-@pytest.mark.parametrize("kind", ["laplace", "mixture", "ensemble", "vectors", "vector ensemble", "one row"])
+@each("kind", ["laplace", "mixture", "ensemble", "vectors", "vector ensemble", "one row"])
 def test_every_kind_of_law_is_assessed_and_what_does_not_apply_is_none(kind):
-    rng, mean, sd, y = truth(1 if kind == "one row" else 40)
+    rng, mean, sd, y = truth(1 if kind == "one row" else 25)
     n = len(y)
     pair, both = np.column_stack([y, y + rng.normal(size=n)]), np.column_stack([mean, mean])
     law = {
@@ -210,16 +211,16 @@ def test_the_verdict_weighs_the_size_of_the_error():
     )
 
 
-def test_limits_of_the_error_hold_the_true_one_in_95_of_100_data_sets():
+def test_limits_of_the_error_hold_the_true_one_in_95_percent_of_data_sets():
     rng, levels, held = np.random.default_rng(0), np.arange(1, 100) / 100, 0
     # Of normals that are too narrow by a third, the share of targets up to a quantile is Phi(z / 1.5).
     true = float(np.abs(stats.norm.cdf(stats.norm.ppf(levels) / 1.5) - levels).mean())
-    for _ in range(100):
+    for _ in range(60):
         f = Forecasts(Normal(np.zeros(200), np.ones(200)), 1.5 * rng.normal(size=200))
         test, worst = run(f, 1)
         found = judge(worst, test)
         held += found.low <= true <= found.high
-    assert held >= 90
+    assert held >= 53  # Fewer of 60 have a probability of 0.01 at 95%.
 
 
 def test_weighted_forecasts_have_no_limits_and_say_so():
@@ -280,12 +281,12 @@ def test_only_intervals_between_columns_are_spoken_of(levels, words, missing):
 
 def test_the_test_of_quantiles_holds_its_level_although_laws_between_them_are_assumed():
     rng, hits = np.random.default_rng(1), 0
-    for _ in range(100):
+    for _ in range(60):
         mean = rng.normal(size=100)
         law = Quantiles(LEVELS, Normal(mean, 1.0).quantile(LEVELS))
         found, _ = run_on_forecasts(Forecasts(law, mean + rng.normal(size=100)), "omnibus", 99, rng)
         hits += found.pvalue <= 0.1
-    assert hits <= 18  # Of 100; more has a probability of 0.005 at a level of 0.1.
+    assert hits <= 12  # Of 60; more has a probability of 0.006 at a level of 0.1.
 
 
 def test_kernel_errors_of_ensembles_say_why_they_have_no_range():
@@ -332,7 +333,7 @@ def rounded_members():
     return Forecasts(Samples(np.round(f.distribution.draws)), np.round(f.targets), np.tile([1.0, 2.0, 5.0], 20))
 
 
-@pytest.mark.parametrize("forecasts", [few_members(), rounded_members(), few_members(members=1)])
+@each("forecasts", [few_members(), rounded_members(), few_members(members=1)])
 def test_the_error_of_ensembles_is_one_number_whatever_the_seed_and_the_call(forecasts):
     """Ranks of targets that equal members are drawn for the test alone, and by numbers made of the data."""
     value = QuantileCalibration()(forecasts)
@@ -342,8 +343,9 @@ def test_the_error_of_ensembles_is_one_number_whatever_the_seed_and_the_call(for
     assert len({one.result.details["parts"]["quantiles"]["statistic"] for one in found}) == 1
     has_ties = (forecasts.targets[:, None] == forecasts.distribution.draws).any()
     assert ("ties" in found[0].result.details) is bool(has_ties)
-    assert assess_forecasts(forecasts, n_resamples=19, rng=5).metrics["mace"].value == pytest.approx(value, abs=1e-12)
-    assert "ties" not in assess_forecasts(forecasts, n_resamples=19, rng=5).verdict.explanation
+    assessed = assess_forecasts(forecasts, n_resamples=19, rng=5)
+    assert assessed.metrics["mace"].value == pytest.approx(value, abs=1e-12)
+    assert "ties" not in assessed.verdict.explanation
 
 
 def test_the_range_of_the_error_of_ensembles_is_that_of_equally_likely_ranks():
@@ -375,7 +377,7 @@ TRENDS = {
 }
 
 
-@pytest.mark.parametrize("words", TRENDS)
+@each("words", list(TRENDS))
 def test_what_mends_a_trend_is_said(words):
     rng, mean, sd, _ = truth(600)
     targets = TRENDS[words](mean, sd, rng.normal(size=600))

@@ -17,6 +17,7 @@ from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge, KdeECE
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import as_record, bandwidth_in_words, rule_in_words
 from calibrant.results.comparison import PERCENTILES
+from naming import each
 from simulate import calibrated, sharpened
 
 GOOD = calibrated(n=300, k=3)
@@ -127,8 +128,8 @@ def test_differences_of_errors_that_chance_makes_positive_have_no_limits():
     assert bare.entry("bad", "nll").difference.low == result.entry("bad", "nll").difference.low
 
 
-@pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("temperature", [0.4, 1.05])
+@each("name", list(METRICS))
+@each("temperature", [0.4, 1.05])
 def test_limits_stand_beside_the_value_they_are_limits_of(name, temperature):
     """One rule for every metric, interval and difference: low <= value <= high, or none and why."""
     p = calibrated(n=200, k=2)
@@ -180,7 +181,7 @@ def test_p_values_are_adjusted_over_all_differences():
 
 def test_a_model_against_a_calibrated_twin_is_significant_as_often_as_the_level_says():
     rng = np.random.default_rng(0)
-    found, n_sets = 0, 120
+    found, n_sets = 0, 80
     for _ in range(n_sets):
         noise = rng.normal(scale=0.5, size=(2, 100))
         truth = np.full(100, 0.5)
@@ -255,7 +256,7 @@ def test_default_metrics_are_rows_of_the_table():
     assert set(DEFAULT_METRICS) <= set(METRICS)
 
 
-@pytest.mark.parametrize(
+@each(
     "models, settings, words",
     [
         ({}, {}, "at least one"),

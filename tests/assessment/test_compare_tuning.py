@@ -11,6 +11,7 @@ from calibrant.metrics import ECE, METRICS, Classwise, KdeECE, PerPredictedClass
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.smoothing.bandwidth import choose_bandwidth
 from calibrant.smoothing.sample import Sample
+from naming import each
 from simulate import calibrated, sharpened
 
 TEST = calibrated(n=240, k=3, seed=1)
@@ -108,7 +109,7 @@ def test_the_range_under_calibration_is_that_of_the_chosen_bandwidth(monkeypatch
     assert result.entry("m", "kde-ece").interval.null == fixed.entry("m", "kde-ece").interval.null
 
 
-@pytest.mark.parametrize("lift", [Classwise, PerPredictedClass, TopLabel])
+@each("lift", [Classwise, PerPredictedClass, TopLabel])
 def test_a_lift_with_its_bandwidths_chosen_measures_the_same(lift):
     metric = lift(KdeECE())
     fitted = metric.fit_bandwidth(TEST)

@@ -15,6 +15,7 @@ from calibrant.kernels.targets import gram_of
 from calibrant.metrics import ECE, SKCE, UCME, Brier, Classwise, DebiasedECE, KdeECE
 from calibrant.smoothing.bandwidth import HeldOutLoss, choose_bandwidth
 from calibrant.smoothing.sample import Sample
+from naming import each
 from simulate import calibrated
 
 
@@ -30,8 +31,8 @@ def unweighted(k):
     return Predictions((p.probs * 40).round() + 0.5 * (p.probs < 0.01), p.labels, renormalise=True)
 
 
-@pytest.mark.parametrize("bins", [EqualWidth(15), EqualWidth(7, "guo"), EqualMass(5)], ids=repr)
-@pytest.mark.parametrize("metric", [ECE, DebiasedECE])
+@each("bins", [EqualWidth(15), EqualWidth(7, "guo"), EqualMass(5)])
+@each("metric", [ECE, DebiasedECE])
 def test_all_classes_at_once_have_the_values_of_each_view(metric, bins):
     p = weighted(6)
     one_by_one = [metric(bins)(p.one_vs_rest(c)) for c in range(6)]
@@ -97,7 +98,7 @@ def test_classes_that_never_occur_need_no_search(monkeypatch):
     assert len(tried) <= 2 * 10  # Twice for each class that occurs: the grid, and a vertex.
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", "triweight", "beta"])
+@each("kernel", ["gaussian", "triweight", "beta"])
 def test_bandwidths_tried_at_once_have_the_losses_of_each(kernel):
     rng = np.random.default_rng(1)
     sample = Sample.of(rng.random(30), (rng.random(30) < 0.5).astype(float), rng.integers(1, 4, 30).astype(float))
@@ -124,7 +125,7 @@ def test_the_leading_directions_of_many_locations_are_those_of_the_matrix():
     assert overlap == pytest.approx(len(variances), rel=1e-6)
 
 
-@pytest.mark.parametrize("targets", [WhiteKernel(), 3.0 * WhiteKernel(), GramKernel(np.eye(4) + 0.5)], ids=repr)
+@each("targets", [WhiteKernel(), 3.0 * WhiteKernel(), GramKernel(np.eye(4) + 0.5)])
 def test_the_covariance_and_its_product_follow_the_definition(targets):
     p = calibrated(n=12, k=4)
     metric = UCME(

@@ -102,10 +102,12 @@ def test_the_screen_says_so(tmp_path, capsys):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_errors_that_need_all_cells_have_the_range_by_chance_of_the_rows(weighted, monkeypatch):
-    weights = np.random.default_rng(1).uniform(0.5, 1.5, 3500) if weighted else None
+    monkeypatch.setattr(many_rows, "MANY_ROWS", 1000)
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, 1200) if weighted else None
     asked = {"sections": ("metrics", "limits"), "metrics": ("smooth-ece", "kde-ece", "ecce")}
-    expected = by_rows(rows(3500, weights), monkeypatch, **asked)
-    found = assess(rows(3500, weights), **SETTINGS, **asked)
+    expected = by_rows(rows(1200, weights), monkeypatch, **asked)
+    found = assess(rows(1200, weights), **SETTINGS, **asked)
+    assert found.settings["cells"]
     for name, own in expected.intervals.items():
         low, high = own.null
         # The means of 66 redraws each, whose standard deviation is about a quarter of the range.

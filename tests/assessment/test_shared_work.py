@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
@@ -37,6 +37,7 @@ from calibrant.metrics import (
     kde,
 )
 from calibrant.metrics.per_predicted_class import by_prediction
+from naming import each
 
 EDGES = st.sampled_from([b / n for n in (2, 3, 7, 15) for b in range(n + 1)])
 NEAR = st.builds(
@@ -59,7 +60,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Few 
 
 
 class TestSumsInBins:
-    @settings(max_examples=50)
     @given(VALUES, st.sampled_from([1, 2, 3, 7, 15]))
     def test_values_are_compared_at_twelve_decimals(self, values, n_bins):
         edges = comparable(np.arange(n_bins + 1) / n_bins)
@@ -67,7 +67,6 @@ class TestSumsInBins:
         assert EqualWidth(n_bins).cut(values, np.ones(len(values))).index.tolist() == rule.tolist()
 
     @given(VALUES, st.sampled_from([2, 3, 15]), st.randoms(use_true_random=False))
-    @settings(max_examples=50)
     def test_one_pass_sums_what_a_loop_does(self, values, n_bins, random):
         weights, labels = np.array([[random.random(), random.randint(0, 1)] for _ in values]).T
         sums = np.zeros((3, n_bins))
@@ -93,7 +92,6 @@ class TestSumsInBins:
         assert bin_index(values, last).tolist() == np.searchsorted(last, values, side="left").tolist()
 
     @given(st.integers(1, 60), st.integers(2, 5), st.integers(0, 99), st.sampled_from([None, 1, 2]))
-    @settings(max_examples=50)
     def test_classes_in_bins_of_equal_mass_are_those_of_each_alone(self, n, k, seed, digits):
         p = simulated(n, k, seed, digits)
         metric = DebiasedSquaredGap(EqualMass(4))
@@ -102,7 +100,7 @@ class TestSumsInBins:
 
 
 class TestDistances:
-    @pytest.mark.parametrize(("n", "m", "k"), [(1, 1, 1), (70, 33, 3), (5, 130, 40)])
+    @each("n, m, k", [(1, 1, 1), (70, 33, 3), (5, 130, 40)])
     def test_compiled_distances_are_scipys(self, n, m, k):
         x, y = (np.random.default_rng(s).dirichlet(np.ones(k), size=size) for s, size in ((0, n), (1, m)))
         np.testing.assert_allclose(distances(x, y, squared=False), cdist(x, y, "cityblock"), rtol=1e-13, atol=1e-16)
@@ -124,7 +122,7 @@ class TestDistances:
 
 
 class TestRedrawnLabels:
-    @pytest.mark.parametrize("weighted", [False, True])
+    @each("weighted", [False, True])
     @pytest.mark.parametrize("metric", [UCME(), SimplexECE(), METRICS["ece-simplex-median"]], ids=["u", "s", "m"])
     def test_all_labels_at_once_are_each_by_itself(self, metric, weighted):
         p = simulated(80, 4, weighted=weighted, digits=1)
@@ -142,11 +140,11 @@ class TestManyClasses:
         values = [KdeECE(bandwidth=h)(p.one_vs_rest(c)) for c in range(33)]
         assert [*found.details["classes"].values()] == pytest.approx(values)
         assert found.value == pytest.approx(np.mean(values))
-        few = simulated(200, 32)
+        few = simulated(60, 32)
         assert "bandwidth" not in Classwise(KdeECE()).estimate(few).details
 
     def test_the_shared_bandwidth_is_among_those_of_the_classes(self):
-        p = simulated(400, 33)
+        p = simulated(150, 33)
         own = [KdeECE().fit_bandwidth(p.one_vs_rest(c)).bandwidth for c in range(33)]
         assert min(own) <= Classwise(KdeECE()).estimate(p).details["bandwidth"] <= max(own)
 
@@ -209,7 +207,7 @@ class TestOnce:
         monkeypatch.setattr("calibrant.metrics.smoothers.Loess.fit", None)
         assert GapQuantile(0)(p) <= value <= GapQuantile(1)(p)
 
-    @pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.least_rows == 1])
+    @each("name", [name for name, metric in METRICS.items() if metric.least_rows == 1])
     def test_the_value_is_that_of_the_evaluator_at_the_own_weights(self, name):
         p = simulated(60, 3, weighted=True, digits=1)
         metric: Metric = METRICS[name]

@@ -14,6 +14,7 @@ from calibrant.hypotest.finding.revealed import Evidence, evidence_of, in_words
 from calibrant.metrics import METRICS, CoxSlope
 from calibrant.results import TestResult, Verdict, state
 from calibrant.results.writing import aligned, number, share
+from naming import each
 from simulate import calibrated, draw_labels, sharpened
 
 
@@ -54,7 +55,7 @@ def two_percent(n=10_000, seed=0):
     return Predictions(expit(log_odds / 0.6 + 2.6), rng.random(n) < expit(log_odds))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(3))
 def test_rare_events_that_are_predicted_too_often_are_biased(seed):
     verdict = examine(rare(seed=seed), 99, rng=0).verdict
     assert verdict.code == "biased"
@@ -84,7 +85,7 @@ def test_a_wrong_slope_of_rare_events_is_seen():
     assert "is coarse where the rarer class" in verdict.explanation
 
 
-@pytest.mark.parametrize("slope, shift", [(0.85, 1.5), (0.8, 1.0), (1.2, -1.0), (1.0, 1.0)])
+@each("slope, shift", [(0.85, 1.5), (0.8, 1.0), (1.2, -1.0), (1.0, 1.0)])
 def test_the_slope_beside_a_bias_is_called_as_it_is_fitted(slope, shift):
     rng = np.random.default_rng(0)
     log_odds = 1.5 * rng.normal(size=4000)
@@ -98,7 +99,7 @@ def test_the_slope_beside_a_bias_is_called_as_it_is_fitted(slope, shift):
 
 def test_the_corrected_score_has_the_sign_of_the_fitted_slope():
     rng = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(120):
         log_odds, (slope, shift) = rng.normal(size=60), rng.normal([1, 0], [0.4, 1.5])
         p = Predictions(expit(slope * log_odds + shift), rng.random(60) < expit(log_odds), rng.exponential(size=60))
         facts, fitted = facts_of(p), slope_of(p)
@@ -106,7 +107,7 @@ def test_the_corrected_score_has_the_sign_of_the_fitted_slope():
             assert (facts.too_extreme > 0) == (fitted < 1)
 
 
-@pytest.mark.parametrize("n_resamples, is_enough", [(5, False), (18, False), (19, True)])
+@each("n_resamples, is_enough", [(5, False), (18, False), (19, True)])
 def test_redraws_that_can_never_find_anything_are_called_too_few(n_resamples, is_enough):
     rng = np.random.default_rng(0)
     log_odds = 1.5 * rng.normal(size=2000)
@@ -172,7 +173,7 @@ def test_labels_declared_impossible_are_named_first():
 
 
 @pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
-@pytest.mark.parametrize("p, labels", [([0.6] * 100, [1] * 100), ([0.3], [0]), ([0.6] * 50 + [0.7] * 50, [0] * 100)])
+@each("p, labels", [([0.6] * 100, [1] * 100), ([0.3], [0]), ([0.6] * 50 + [0.7] * 50, [0] * 100)])
 def test_a_class_that_was_not_observed_is_not_said_to_be_rare(p, labels):
     weights = np.linspace(0.1, 1.3, len(p))
     assert "coarse" not in examine(Predictions(p, labels, weights), 99, rng=0).verdict.explanation
@@ -181,16 +182,14 @@ def test_a_class_that_was_not_observed_is_not_said_to_be_rare(p, labels):
 def test_the_score_of_the_slope_is_uncorrelated_with_the_bias():
     rng = np.random.default_rng(0)
     predicted, weights = rng.uniform(0.02, 0.6, 60), rng.exponential(size=60)
-    found = [facts_of(Predictions(predicted, rng.random(60) < predicted, weights)) for _ in range(600)]
+    found = [facts_of(Predictions(predicted, rng.random(60) < predicted, weights)) for _ in range(300)]
     z, extreme = np.array([f.z for f in found]), np.array([f.extreme for f in found])
-    assert np.std(z) == pytest.approx(1, abs=0.12)  # 4 standard errors of a standard deviation
-    assert np.std(extreme) == pytest.approx(1, abs=0.15)
-    assert abs(np.corrcoef(z, extreme)[0, 1]) < 0.16
+    assert np.std(z) == pytest.approx(1, abs=0.165)  # 4 standard errors of a standard deviation
+    assert np.std(extreme) == pytest.approx(1, abs=0.21)
+    assert abs(np.corrcoef(z, extreme)[0, 1]) < 0.23
 
 
-@pytest.mark.parametrize(
-    "probs, labels", [([0.2, 0.8, 0.9], [0, 1, 1]), ([0.5] * 4, [0, 1, 1, 0]), ([0.1, 0.7], [1, 1])]
-)
+@each("probs, labels", [([0.2, 0.8, 0.9], [0, 1, 1]), ([0.5] * 4, [0, 1, 1, 0]), ([0.1, 0.7], [1, 1])])
 def test_there_is_no_slope_without_a_finite_fit(probs, labels):
     assert slope_of(Predictions(probs, labels)) is None
 
@@ -209,9 +208,7 @@ QUIET = {"top-label_ece": (0.5, None, None)}
 
 
 class TestWhatGaveItAway:
-    @pytest.mark.parametrize(
-        "parts, words",
-        [
+    @each("parts, words", [
             ({"slope": (0.01, "too extreme", None), **QUIET, "runner-up_bias": (0.03, "", None)}, "the runners-up"),
             ({"skce": (0.01, None, None), **QUIET, "runner-up_bias": (0.02, "", None)}, "the runners-up"),
             ({"slope": (0.01, "too low", None), **QUIET, "runner-up_bias": (0.3, "", None)},
@@ -230,8 +227,7 @@ class TestWhatGaveItAway:
             ({"skce": (0.01, None, None), "class_bias": (0.01, "too low", 7), "top-label_ece": (0.5, None, None)},
              "class 7 (too low)"),
             ({"new": (0.01, None, None)}, "new"),
-        ],
-    )  # fmt: skip
+        ])  # fmt: skip
     def test_is_said_in_words(self, parts, words):
         assert in_words(evidence_of(omnibus(0.01, **parts), "miscalibrated")) == words
 
@@ -286,7 +282,7 @@ class TestSize:
             assert f"{value:.3g}" in verdict.explanation
         assert "KDE" not in verdict.explanation
 
-    @pytest.mark.parametrize("seed", range(4))
+    @each("seed", range(3))
     def test_limits_hold_the_value(self, seed):
         for p in (rare(800, seed), calibrated(600, 5, seed), sharpened(calibrated(600, 3, seed), 0.5)):
             verdict = examine(p, 19, rng=0).verdict
@@ -299,7 +295,7 @@ class TestSize:
         assert verdict.reason in verdict.explanation
         assert verdict.explanation.startswith("8 rows are too few to measure")
 
-    @pytest.mark.parametrize(
+    @each(
         "pvalue, low, high, code, scale, how, words",
         [
             (0.5, 0.0, 0.015, "calibrated", "within tolerance", "good", "Calibrated to within 0.02: "),
@@ -343,7 +339,7 @@ class TestSize:
         assert (state(raw), raw.code) == ("bad", "over-confident")
         assert state(fixed) != "bad"
 
-    @pytest.mark.parametrize("bad", [0, 1, -0.1, np.nan, "0.02", True])
+    @each("bad", [0, 1, -0.1, np.nan, "0.02", True])
     def test_tolerance_is_an_error_of_probabilities(self, bad):
         with pytest.raises(InputError, match="tolerance must be a number above 0 and below 1"):
             assess(calibrated(), tolerance=bad)
@@ -377,7 +373,7 @@ def test_state_knows_codes_of_others():
     assert Evidence("", "", "", None, True).is_about_classes is False
 
 
-@pytest.mark.parametrize("right", [251, 249, 1, 3, 127])
+@each("right", [251, 249, 1, 3, 127])
 def test_shares_halfway_between_two_are_rounded_alike_however_they_are_summed(right):
     """251 of 400 are 62.75%."""
     direct, summed = right / 400, float(np.full(400, 1 / 400)[:right].sum())

@@ -11,6 +11,7 @@ from calibrant import Predictions, reliability_curve
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.binning.interval import torch_edges
 from calibrant.metrics import ECE
+from naming import each
 from simulate import calibrated
 
 
@@ -21,7 +22,7 @@ def round_probabilities(n=500, seed=0):
     return probs, (rng.random(n) < probs**1.3).astype(int)
 
 
-@pytest.mark.parametrize("n_bins", [5, 10, 15, 20])
+@each("n_bins", [5, 10, 15, 20])
 @pytest.mark.parametrize(
     "strategy, binning", [("uniform", EqualWidth), ("quantile", EqualMass)], ids=["uniform", "quantile"]
 )
@@ -38,8 +39,8 @@ def testtorch_edges(n_bins):
     assert np.array_equal(torch_edges(n_bins), torch.linspace(0, 1, n_bins + 1, dtype=torch.float64).numpy())
 
 
-@pytest.mark.parametrize("n_bins", [5, 10, 15, 20])
-@pytest.mark.parametrize("name, norm", [("l1", 1), ("l2", 2), ("max", np.inf)])
+@each("n_bins", [5, 10, 15, 20])
+@each("name, norm", [("l1", 1), ("l2", 2), ("max", np.inf)])
 def test_torchmetrics_binary(n_bins, name, norm):
     from torchmetrics.functional.classification import binary_calibration_error
 
@@ -73,7 +74,7 @@ def guo_by_definition(probs, labels, n_bins):
     return total
 
 
-@pytest.mark.parametrize("n_bins", [5, 10, 15, 20])
+@each("n_bins", [5, 10, 15, 20])
 def test_guo_leaves_exact_zeros_out(n_bins):
     probs, labels = round_probabilities()
     labels[probs == 0] = 1

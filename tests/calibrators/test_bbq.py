@@ -7,6 +7,7 @@ from scipy.special import gammaln
 from calibrant import InputError
 from calibrant.binning import EqualMass
 from calibrant.calibrators import BBQ
+from naming import each
 
 
 def slow_bbq(probs, labels, new, spread=10.0, strength=2.0):
@@ -36,8 +37,8 @@ def slow_bbq(probs, labels, new, spread=10.0, strength=2.0):
     return np.average(predictions, axis=0, weights=weights)
 
 
-@pytest.mark.parametrize("n", [1, 7, 60, 400])
-@pytest.mark.parametrize("decimals", [1, 2, 8])
+@each("n", [1, 7, 60, 400])
+@each("decimals", [1, 2, 8])
 def test_bbq_equals_the_slow_definition(n, decimals):
     rng = np.random.default_rng(n)
     probs = rng.random(n).round(decimals)
@@ -80,7 +81,7 @@ def test_no_probability_is_certain():
     assert ((probs > 0) & (probs < 1)).all()
 
 
-@pytest.mark.parametrize("settings", [{"spread": 0.5}, {"strength": 0.0}, {"strength": np.nan}])
+@each("settings", [{"spread": 0.5}, {"strength": 0.0}, {"strength": np.nan}])
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(InputError, match="spread must be at least 1 and strength positive"):
         BBQ(**settings).fit([0.2, 0.8], [0, 1])

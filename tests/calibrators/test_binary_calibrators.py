@@ -43,8 +43,8 @@ def solve(loss, start, **constraints):
     return minimize(loss, found.x, method="SLSQP", options={"maxiter": 2000, "ftol": 1e-16}, **constraints)
 
 
-@pytest.mark.parametrize("truth", TRUTHS.values(), ids=TRUTHS)
-@pytest.mark.parametrize("parameters", ["abm", "am", "ab"])
+@each("truth", TRUTHS)
+@each("parameters", ["abm", "am", "ab"])
 def test_beta_equals_a_general_solver_with_bounds(parameters, truth):
     x, hits, weights = draw(truth=truth)
     s = expit(x)
@@ -64,8 +64,8 @@ def test_beta_equals_a_general_solver_with_bounds(parameters, truth):
     assert fitted.gradient_norm_ < 1e-7
 
 
-@pytest.mark.parametrize("truth", TRUTHS.values(), ids=TRUTHS)
-@pytest.mark.parametrize("monotone", [False, True])
+@each("truth", TRUTHS)
+@each("monotone", [False, True])
 def test_quadratic_scaling_equals_a_general_solver(monotone, truth):
     x, hits, weights = draw(truth=truth)
     slopes = [{"type": "ineq", "fun": lambda t, e=e: t[1] + 2 * t[2] * e} for e in (x.min(), x.max())]
@@ -81,8 +81,8 @@ def test_quadratic_scaling_equals_a_general_solver(monotone, truth):
     assert not monotone or (np.diff(line) >= -1e-12).all()
 
 
-@pytest.mark.parametrize("smooth", [False, True])
-@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+@each("smooth", [False, True])
+@each("scale", [1.0, 1e6, 1e-6])
 def test_platt_equals_a_general_solver_on_any_scale(smooth, scale):
     x, hits, weights = draw(truth=lambda x: 1 - 0.7 * x)
     targets = hits.astype(float)
@@ -108,7 +108,7 @@ def test_parameters_are_recovered():
 
 
 def test_larger_families_are_never_worse_on_the_fitted_rows():
-    for seed in range(5):
+    for seed in range(3):
         x, hits, weights = draw(seed=seed)
         scores = [x]
         ts = TemperatureScaling(scores="logits").fit(x, hits.astype(int), weights)
@@ -125,7 +125,7 @@ def test_infinite_raw_scores_are_refused_by_platt():
         PlattScaling(scores="raw").fit([0.0, np.inf], [0, 1])
 
 
-@pytest.mark.parametrize("name", ["quadratic", "beta", "histogram", "bbq", "spline"])
+@each("name", ["quadratic", "beta", "histogram", "bbq", "spline"])
 def test_methods_that_need_a_scale_refuse_raw_scores(name):
     with pytest.raises(InputError, match='needs scores="probs" or scores="logits"'):
         CALIBRATORS[name](scores="raw").fit([-3.0, 4.0], [0, 1])
@@ -162,7 +162,7 @@ DEGENERATE = {
 
 
 @pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
-@pytest.mark.parametrize("name", ROWS)
+@each("name", ROWS)
 @each("probs, labels", DEGENERATE)
 def test_degenerate_data_has_finite_results(name, probs, labels):
     with np.errstate(all="raise"):
@@ -173,7 +173,7 @@ def test_degenerate_data_has_finite_results(name, probs, labels):
     assert getattr(fitted, "converged_", True)
 
 
-@pytest.mark.parametrize("name", ROWS)
+@each("name", ROWS)
 def test_classes_without_a_row_are_kept(name):
     probs = np.array([[1.0, 0, 0, 0, 0], [0.1, 0.2, 0.3, 0.4, 0], [0.2, 0.2, 0.2, 0.2, 0.2]])
     with pytest.warns(DataWarning):
@@ -184,8 +184,8 @@ def test_classes_without_a_row_are_kept(name):
     assert result.sum(axis=1) == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("k", [2, 3])
+@each("name", ROWS)
+@each("k", [2, 3])
 def test_single_precision_gives_the_same_answer(name, k):
     rng = np.random.default_rng(3)
     probs = rng.dirichlet(np.ones(k), 300)

@@ -29,6 +29,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from calibrant import DataWarning, InputError
 from calibrant.calibrators import CALIBRATORS, CalibratedModel, IsotonicCalibration, TemperatureScaling, load, save
 from calibrator_cases import EVERY_CALIBRATOR
+from naming import each
 
 CHECKED = [
     CalibratedModel(GaussianNB(), TemperatureScaling(), cv=2),
@@ -67,7 +68,7 @@ class TestFolds:
         model = CalibratedModel(MultinomialNB(), "ts", response="predict_log_proba").fit(X_train, y_train)
         assert log_loss(y_test, model.predict_proba(X_test)) < 0.5 * log_loss(y_test, plain)
 
-    @pytest.mark.parametrize("build", EVERY_CALIBRATOR.values(), ids=EVERY_CALIBRATOR)
+    @each("build", EVERY_CALIBRATOR)
     def test_every_calibrator_can_be_used(self, build):
         X, y = problem()
         with warnings.catch_warnings():
@@ -252,8 +253,8 @@ class TestInScikitLearn:
         assert load(tmp_path / "vs.json").predict_proba(raw) == pytest.approx(model.predict_proba(X), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
+@each(
+    "settings, error, message",
     [
         ({"response": "predict"}, InputError, "response must be one of predict_proba"),
         ({"cv": "prefitted"}, InputError, "cv must be a number of folds"),

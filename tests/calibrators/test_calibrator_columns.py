@@ -56,7 +56,7 @@ def in_polars(probs, names):
     return pl.DataFrame(dict(zip(names, np.asarray(probs).T, strict=True)))
 
 
-every_calibrator = pytest.mark.parametrize("build", EVERY.values(), ids=EVERY)
+every_calibrator = each("build", EVERY)
 both_frames = each("frame", [in_pandas, in_polars])
 
 
@@ -73,7 +73,7 @@ def test_columns_in_another_order_are_refused(build):
 
 
 @both_frames
-@pytest.mark.parametrize("scores", GIVEN)
+@each("scores", list(GIVEN))
 class TestOneCalibrator:
     def test_other_columns_are_named(self, frame, scores):
         given = GIVEN[scores]
@@ -134,7 +134,7 @@ def test_a_file_with_impossible_names_is_refused(names, tmp_path):
 
 
 @both_frames
-@pytest.mark.parametrize("build", [IsotonicCalibration, PlattScaling, VennAbers])
+@each("build", [IsotonicCalibration, PlattScaling, VennAbers])
 def test_the_one_column_of_a_ranker_keeps_its_name(build, frame):
     labels = PREDICTIONS.labels == 1
     ranks = 7 * PROBS[:, 1:2] - 20
@@ -201,7 +201,7 @@ class TestModel:
         assert np.array_equal(model.predict(turned), np.array(NAMES)[PROBS.argmax(axis=1)])
 
 
-@pytest.mark.parametrize("build", EVERY.values(), ids=EVERY)
+@each("build", EVERY)
 def test_nothing_is_predicted_before_a_fit(build):
     for method in (build().predict, build().predict_proba):
         with pytest.raises(NotFittedError):

@@ -18,13 +18,13 @@ from naming import case, each
 from simulate import calibrated, draw_labels, sharpened
 
 EVERY_CALIBRATOR = builders()  # As the table is now: a test imports this file with one row more.
-every_calibrator = pytest.mark.parametrize("build", EVERY_CALIBRATOR.values(), ids=EVERY_CALIBRATOR)
+every_calibrator = each("build", EVERY_CALIBRATOR)
 
 
 def some_calibrators(holds):
     """Return the rows of the table of which this holds."""
     chosen = {name: build for name, build in EVERY_CALIBRATOR.items() if holds(build())}
-    return pytest.mark.parametrize("build", chosen.values(), ids=chosen)
+    return each("build", chosen)
 
 
 N = 200
@@ -51,13 +51,14 @@ def fitted(build, k):
 
 
 @every_calibrator
-@each("k", [2, 4])
+@each("k", [2, 3])
 class TestEveryCalibrator:
-    def test_rows_sum_to_one_nothing_is_changed_and_weights_equal_copies(self, build, k):
+    def test_rows_sum_to_one_nothing_is_changed_weights_equal_copies_and_a_second_fit_forgets_the_first(self, build, k):
         p = over_confident(k)
         copies = np.random.default_rng(0).integers(0, 4, p.n_samples)
         probs, labels, weights = p.probs.copy(), p.labels.copy(), copies.astype(float)
-        weighted = build().fit(probs, labels, weights).predict_proba(probs)
+        estimator = build().fit(probs, labels, weights)
+        weighted = estimator.predict_proba(probs)
         assert weighted.shape == p.probs.shape
         assert weighted.dtype == np.float64
         assert is_distribution(weighted)
@@ -67,6 +68,8 @@ class TestEveryCalibrator:
         rows = np.repeat(np.arange(p.n_samples), copies)
         copied = build().fit(p.probs[rows], p.labels[rows]).predict_proba(p.probs)
         assert weighted == pytest.approx(copied, abs=1e-9)
+        estimator.fit(p.probs, p.labels)
+        assert np.array_equal(estimator.predict_proba(p.probs), fitted(build, k).predict_proba(p.probs))
 
     def test_a_clone_forgets_what_was_fitted(self, build, k):
         p = over_confident(k)
@@ -78,7 +81,7 @@ class TestEveryCalibrator:
 
     def test_a_clone_has_the_same_settings_and_names_of_classes_change_no_number(self, build, k):
         p = over_confident(k)
-        names = np.array(["ant", "bee", "cat", "dog"][:k])
+        names = np.array(["ant", "bee", "cat"][:k])
         estimator = build()
         copy = clone(estimator)
         assert repr(copy.get_params()) == repr(estimator.get_params())
@@ -102,8 +105,8 @@ class TestEveryCalibrator:
     def test_a_row_is_calibrated_alone_as_among_others(self, build, k):
         p = over_confident(k)
         estimator = fitted(build, k)
-        alone = np.vstack([estimator.predict_proba(p.probs[i : i + 1]) for i in range(20)])
-        assert alone == pytest.approx(estimator.predict_proba(p.probs)[:20], abs=1e-14)
+        alone = np.vstack([estimator.predict_proba(p.probs[i : i + 1]) for i in range(8)])
+        assert alone == pytest.approx(estimator.predict_proba(p.probs)[:8], abs=1e-14)
 
     def test_calibrate_agrees_with_predict_proba(self, build, k):
         p = over_confident(k)
@@ -133,11 +136,6 @@ class TestEveryCalibrator:
         with pytest.raises(InputError, match=f"scores must have the {k} classes"):
             estimator.predict_proba(np.full((2, k + 1), 1 / (k + 1)))
 
-    def test_a_second_fit_forgets_the_first(self, build, k):
-        first, second = sharpened(calibrated(N, k, seed=1), 0.3), over_confident(k)
-        twice = build().fit(first.probs, first.labels).fit(second.probs, second.labels)
-        assert np.array_equal(twice.predict_proba(first.probs), fitted(build, k).predict_proba(first.probs))
-
     def test_scores_are_never_guessed(self, build, k):
         p = calibrated(N, k)
         with pytest.raises(InputError, match="Are these logits"):
@@ -156,7 +154,7 @@ class TestEveryCalibrator:
 
 # Bins contain one of their edges, and the rows do not fill all of them alike.
 @some_calibrators(lambda calibrator: calibrator.kind != "binning")
-@each("k", [2, 4])
+@each("k", [2, 3])
 def test_the_order_of_classes_does_not_matter(build, k):
     p = over_confident(k)
     order = np.roll(np.arange(k), 1)  # The new column j is the old column order[j].
@@ -166,7 +164,7 @@ def test_the_order_of_classes_does_not_matter(build, k):
 
 
 @some_calibrators(lambda calibrator: calibrator.preserves_argmax)
-@each("k", [2, 4])
+@each("k", [2, 3])
 @each("dtype", [np.float64, np.float32])
 def test_argmax_is_kept_where_promised(build, k, dtype):
     p = over_confident(k)
@@ -184,7 +182,7 @@ def test_argmax_is_kept_where_promised(build, k, dtype):
 
 
 @some_calibrators(lambda calibrator: calibrator.kind == "parametric")  # Rounding makes ties, which move steps.
-@each("k", [2, 4])
+@each("k", [2, 3])
 def test_rounding_to_single_precision_changes_little(build, k):
     p = over_confident(k)
     single = build().fit(p.probs.astype(np.float32), p.labels).predict_proba(p.probs.astype(np.float32))
@@ -200,7 +198,7 @@ def degenerate_data(k):
     return {
         "one class only": (probs, np.full(30, k - 1)),
         "a class without a row": (probs, labels % (k - 1) if k > 2 else np.zeros(30, dtype=int)),
-        "fewer rows than classes": (probs[: max(1, k - 2)], labels[: max(1, k - 2)]),
+        "fewer rows than classes": (probs[: k - 1], labels[: k - 1]),
         "one row": (probs[:1], labels[:1]),
         "two rows": (probs[:2], [0, 1]),
         "the same row throughout": (np.repeat(probs[:1], 30, axis=0), labels),
@@ -216,7 +214,7 @@ def degenerate_data(k):
 
 
 @every_calibrator
-@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("k", [2, 3])
 def test_degenerate_data_have_a_result(build, k):
     others = np.vstack([np.eye(k), np.full((1, k), 1 / k), np.random.default_rng(0).dirichlet(np.ones(k), 20)])
     for name, (probs, labels) in degenerate_data(k).items():
@@ -243,9 +241,7 @@ def test_metadata_are_complete(build):
     assert "scores" in estimator.get_params()
 
 
-@pytest.mark.parametrize(
-    "name", ["ts", "vs", "ms", "dirichlet", "svs", "sms", "ets", "iop-diag", "iop-oi"]
-)  # fmt: skip
+@each("name", ["ts", "vs", "ms", "dirichlet", "svs", "sms", "ets", "iop-diag", "iop-oi"])  # fmt: skip
 def test_optimisers_report_their_convergence(name):
     p = sharpened(calibrated(n=600), 0.4)
     fitted = CALIBRATORS[name]().fit(p.probs, p.labels)

@@ -29,10 +29,11 @@ from calibrant.calibrators import (
 )
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
+from naming import each
 from simulate import calibrated, sharpened
 
 NAMES = ["ts>irova", "irova>ts", "ts>irm", "ts>iop-diag", "iop-oi>ets", "ts>svs>guard", "isotonic>ts>guard"]
-every_name = pytest.mark.parametrize("name", NAMES)
+every_name = each("name", NAMES)
 
 
 def over_confident(k=3, seed=0, n=400):
@@ -79,7 +80,7 @@ class TestCompose:
         assert weighted == pytest.approx(copied, abs=1e-8)
 
     @every_name
-    @pytest.mark.parametrize("k", [2, 4])
+    @each("k", [2, 4])
     def test_degenerate_data_have_a_result(self, name, k):
         rng = np.random.default_rng(0)
         probs = np.vstack([np.eye(k), rng.dirichlet(np.ones(k), 6)])
@@ -128,7 +129,7 @@ class TestCompose:
 
 
 class TestMetadata:
-    @pytest.mark.parametrize(
+    @each(
         "name, kept",
         [("ts>irm", True), ("ts>ets>iop-oi", True), ("ts>irova", False), ("irova>ts", False), ("ts>guard", True)],
     )
@@ -136,8 +137,8 @@ class TestMetadata:
         assert parse(name).preserves_argmax is kept
         assert Compose([Identity(), Compose([parse(name)])]).preserves_argmax is kept
 
-    @pytest.mark.parametrize("name", ["ts>irm", "ts>iop-diag", "iop-oi>ets", "irm>ts>guard"])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @each("name", ["ts>irm", "ts>iop-diag", "iop-oi>ets", "irm>ts>guard"])
+    @each("dtype", [np.float32, np.float64])
     def test_the_predicted_class_is_kept_where_inferred(self, name, dtype):
         p = over_confident(k=4)
         fitted = parse(name).fit(p.probs, p.labels)
@@ -167,7 +168,7 @@ class TestNames:
         assert parse("ts", scores="logits").scores == "logits"
         assert list(CALIBRATORS) == [name for name in CALIBRATORS if ">" not in name]
 
-    @pytest.mark.parametrize(
+    @each(
         "name, message",
         [
             ("irowa", "but 'irowa' is not one. Did you mean 'irova'"),

@@ -26,6 +26,7 @@ from calibrant.calibrators.forecasts.ranks import (
 )
 from calibrant.metrics import IntervalCoverage, IntervalWidth
 from forecast_laws import g1
+from naming import each
 
 FIT, TEST, X = g1()
 
@@ -34,7 +35,7 @@ def covered(found, y=TEST.targets):
     return float(((found.low <= y) & (y <= found.high)).mean())
 
 
-@pytest.mark.parametrize(
+@each(
     "score, threshold, coverage",
     [
         ("absolute", 1.894884788, 0.87),
@@ -133,7 +134,7 @@ def test_equal_ratios_reproduce_the_split(tails):
     assert np.array_equal(found.high, split.high)
 
 
-@pytest.mark.parametrize("n, level, rank", [(200, 0.9, 181), (8, 0.9, 9), (9, 0.9, 9), (19, 0.9, 18), (99, 0.9, 90)])
+@each("n, level, rank", [(200, 0.9, 181), (8, 0.9, 9), (9, 0.9, 9), (19, 0.9, 18), (99, 0.9, 90)])
 def test_ranks(n, level, rank):
     assert rank_at_least(n, level) == rank
     assert rank_at_most(n, 1 - level) == n + 1 - rank
@@ -148,7 +149,6 @@ def test_too_few_rows_give_infinity():
     assert np.isfinite(ConformalIntervals().fit(FIT.take(slice(0, 9))).thresholds_).all()
 
 
-@settings(max_examples=50)
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=30), st.integers(0, 32))
 def test_order_statistics_by_definition(scores, rank):
     whole = [-np.inf, *sorted(scores)] + [np.inf] * 40
@@ -279,7 +279,7 @@ def test_groups_are_kept_in_files(tmp_path):
     assert np.array_equal(again.high, plain.interval(TEST.distribution).high)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, words",
     [
         (lambda: ConformalIntervals(level=1.0).fit(FIT), "level must be"),
@@ -339,8 +339,8 @@ class TestCheck:
         assert (np.diff(rows.low_before + rows.high_before) >= 0).all()
         np.testing.assert_allclose(np.diff(rows.high - rows.low), 0, atol=1e-12)  # One width for all.
 
-    @pytest.mark.parametrize(
-        ("arguments", "error", "words"),
+    @each(
+        "arguments, error, words",
         [
             ((SpreadScaling(), 40), TypeError, "must give intervals"),
             ((ConformalIntervals(), 1), InputError, "two rows"),
@@ -353,7 +353,6 @@ class TestCheck:
             check_intervals(calibrator, self.narrow(n, 0), *more)
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 3000), st.integers(1, 3000), st.floats(0, 1))
 def test_the_law_of_the_coverage_is_that_of_scipy(rows, n, share):
     rank = min(max(round(share * n), 1), n)

@@ -6,6 +6,7 @@ import pytest
 from calibrant import InputError, Predictions
 from calibrant.calibrators import Compose, DeepOrderPreserving, OrderPreserving, StackedCalibration, calibrate
 from calibrant.metrics import NLL
+from naming import each
 from simulate import calibrated, draw_labels, sharpened
 
 
@@ -30,7 +31,7 @@ def log_likelihood(p):
     return -p.n_samples * NLL()(p)
 
 
-@pytest.mark.parametrize("layers", [1, 2, 4])
+@each("layers", [1, 2, 4])
 def test_layers_are_maps_fitted_one_after_another(layers):
     p, new = rivals(2000, 0), rivals(500, 1)
     found = DeepOrderPreserving(layers).fit(p.probs, p.labels)
@@ -94,7 +95,7 @@ def test_a_stack_of_it_keeps_the_order():
     assert StackedCalibration([DeepOrderPreserving(), OrderPreserving()]).preserves_argmax
 
 
-@pytest.mark.parametrize("setting", [{"layers": 0}, {"layers": 1.5}, {"segments": 0}, {"smoothness": -1.0}])
+@each("setting", [{"layers": 0}, {"layers": 1.5}, {"segments": 0}, {"smoothness": -1.0}])
 def test_bad_settings_are_refused(setting):
     with pytest.raises((InputError, TypeError), match=next(iter(setting))):
         DeepOrderPreserving(**setting).fit([0.2, 0.7], [0, 1])

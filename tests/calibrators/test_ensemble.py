@@ -20,6 +20,7 @@ from calibrant.calibrators.ensemble import warn_unless_converged
 from calibrant.calibrators.newton import minimise_nonnegative
 from calibrant.calibrators.simplex import least_nll, least_square
 from ensemble_cases import LOSSES, losses, mixed_loss, over_confident
+from naming import each
 from simulate import calibrated, draw_labels
 
 
@@ -48,7 +49,7 @@ def member_list():
 
 class TestWeights:
     @losses
-    @pytest.mark.parametrize("seed", range(4))
+    @each("seed", range(3))
     def test_a_general_solver_finds_nothing_better(self, loss, seed):
         p = over_confident(n=150, seed=seed)
         fitted = Ensemble(member_list(), loss).fit(p.probs, p.labels, p.weights)
@@ -157,7 +158,7 @@ class TestEnsemble:
         with pytest.raises(InputError, match=next(iter(setting))):
             Ensemble(**{"calibrators": [Identity()], **setting}).fit([0.2, 0.7], [0, 1])
 
-    @pytest.mark.parametrize("calibrators", [[Identity(), "ts"], "ts", None])
+    @each("calibrators", [[Identity(), "ts"], "ts", None])
     def test_other_things_than_calibrators_are_refused(self, calibrators):
         with pytest.raises(TypeError, match="calibrators must"):
             Ensemble(calibrators).fit([0.2, 0.7], [0, 1])

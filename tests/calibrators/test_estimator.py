@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls as of_scipy
 from sklearn import config_context
@@ -18,6 +18,7 @@ from calibrant import InputError
 from calibrant._core.nnls import least_of_few, nnls
 from calibrant.calibrators import CALIBRATORS, Compose, OneVsRest, PlattScaling, StructuredScaling, TemperatureScaling
 from calibrant.calibrators.estimator import clone
+from naming import each
 from simulate import calibrated
 
 
@@ -33,7 +34,7 @@ class Ours(TemperatureScaling):
         self.structure, self.guard, self.inner = structure, guard, inner
 
 
-@pytest.mark.parametrize("settings", [{}, {"guard": 1.0}, {"inner": PlattScaling(scores="raw")}])
+@each("settings", [{}, {"guard": 1.0}, {"inner": PlattScaling(scores="raw")}])
 def test_settings_are_those_of_scikit_learn(settings):
     ours, peer = Ours(**settings), Peer(**settings)
     assert ours.get_params() == peer.get_params()
@@ -41,7 +42,7 @@ def test_settings_are_those_of_scikit_learn(settings):
     assert repr(ours) == repr(peer).replace("Peer", "Ours")
 
 
-@pytest.mark.parametrize("name", [*CALIBRATORS, "ts>guard"])
+@each("name", [*CALIBRATORS, "ts>guard"])
 def test_both_ways_to_clone_agree(name):
     p = calibrated(n=60, k=2, seed=0)
     fitted = CALIBRATORS[name]().fit(p.probs, p.labels)
@@ -80,7 +81,6 @@ def test_what_scikit_learn_asks_for():
         assert clone_of_sklearn(weighted).get_metadata_routing().fit.requests == {"sample_weight": True}
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 8), st.integers(0, 10**6))
 def test_non_negative_least_squares_are_those_of_scipy(n, seed):
     rng = np.random.default_rng(seed)
@@ -94,7 +94,6 @@ def test_non_negative_least_squares_are_those_of_scipy(n, seed):
     assert found == pytest.approx(expected, abs=1e-7 * (1 + np.abs(expected).max()))
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 3), st.sampled_from([0.0, 1e-4, 1e-8]), st.integers(0, 10**6))
 def test_the_minimum_over_few_entries_that_are_not_negative(n, alike, seed):
     rng = np.random.default_rng(seed)

@@ -41,6 +41,7 @@ from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.forecasts import MonteCarlo
 from calibrant.metrics import CRPS, ENCE, IntervalCoverage, IntervalScore, LogScore, PinballLoss
 from forecast_laws import g1, g2
+from naming import each
 
 FIT, TEST, X = g1()
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -49,7 +50,7 @@ COLUMNS_FIT, COLUMNS_TEST = (
 )
 ENSEMBLES_FIT, ENSEMBLES_TEST = g2()
 EVERY = [*FORECAST_CALIBRATORS, "shift-scale>pit"]
-every_calibrator = pytest.mark.parametrize("name", EVERY)
+every_calibrator = each("name", EVERY)
 
 
 def data_for(calibrator):
@@ -139,7 +140,7 @@ class TestEveryCalibrator:
                 calibrator.fit(strange)
 
 
-@pytest.mark.parametrize(
+@each(
     "name, learnt, crps, log_score, coverage",
     [
         ("identity", {}, 0.759903701, 2.312588076, 0.66),
@@ -233,7 +234,7 @@ def test_student_returns_a_normal_where_that_fits():
 @pytest.mark.parametrize(
     "law", [Laplace(np.zeros(400), 1.0), Student(np.zeros(400), 1.0, 4.0)], ids=["laplace", "student"]
 )
-@pytest.mark.parametrize("name", ["scale", "scale-crps", "shift-scale", "shift-scale-crps"])
+@each("name", ["scale", "scale-crps", "shift-scale", "shift-scale-crps"])
 def test_any_law_is_scaled_back(law, name):
     """Targets drawn from a law that is wider by 3 and shifted by 1 bring back about these numbers, as least scores."""
     truth = law.affine(np.full(400, 1.0 if "shift" in name else 0.0), np.full(400, 3.0))
@@ -477,7 +478,7 @@ def test_names():
         parse_forecast(3)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, words",
     [
         (

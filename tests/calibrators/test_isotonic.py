@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
@@ -10,6 +10,7 @@ from calibrant import InputError
 from calibrant.calibrators import IsotonicCalibration, ROCConvexHull
 from calibrant.counts import LaplaceCorrection, MEstimate
 from calibrant.roc import convex_hull, hull_probabilities, roc_curve
+from naming import each
 
 RANKS = np.arange(10, 0, -1)
 LABELS = np.array([1, 1, 0, 1, 1, 0, 1, 1, 0, 0])
@@ -34,7 +35,6 @@ rows = st.lists(
 
 
 @given(rows)
-@settings(max_examples=75)
 def test_isotonic_equals_brute_force_with_ties_and_weights(table):
     scores, labels, weights = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     values, expected = best_map(scores, labels, weights)
@@ -44,7 +44,6 @@ def test_isotonic_equals_brute_force_with_ties_and_weights(table):
 
 
 @given(rows)
-@settings(max_examples=50)
 def test_the_hull_without_smoothing_equals_isotonic_regression_at_the_fitted_scores(table):
     scores, labels, weights = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     values, expected = best_map(scores, labels, weights)
@@ -134,8 +133,8 @@ def test_the_hull_without_smoothing_of_the_worked_example():
     assert fitted.predict_proba(RANKS)[:, 1] == pytest.approx([1, 1, *[2 / 3] * 6, 0, 0], abs=1e-12)
 
 
-@pytest.mark.parametrize("smoothing", [None, LaplaceCorrection(), MEstimate(2, prior="observed")])
-@pytest.mark.parametrize("merge_equal", [True, False])
+@each("smoothing", [None, LaplaceCorrection(), MEstimate(2, prior="observed")])
+@each("merge_equal", [True, False])
 def test_the_calibrator_agrees_with_the_functions_of_the_hull(smoothing, merge_equal):
     rng = np.random.default_rng(2)
     scores = rng.integers(0, 40, 200)
@@ -148,7 +147,6 @@ def test_the_calibrator_agrees_with_the_functions_of_the_hull(smoothing, merge_e
 
 
 @given(rows)
-@settings(max_examples=50)
 def test_smoothed_hulls_never_fall(table):
     scores, labels, weights = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     fitted = ROCConvexHull(LaplaceCorrection(), scores="raw").fit_line(scores, labels == 1, weights)

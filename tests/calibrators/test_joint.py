@@ -11,6 +11,7 @@ from calibrant import InputError, Predictions
 from calibrant.calibrators import JointScaling, TemperatureScaling, calibrate, parse
 from calibrant.calibrators.joint_likelihood import JointLikelihood
 from calibrant.metrics import NLL
+from naming import each
 from simulate import calibrated, draw_labels, sharpened
 
 
@@ -141,7 +142,7 @@ def test_labels_called_impossible_are_made_possible():
     assert found.predict_proba(probs).min() > 0
 
 
-@pytest.mark.parametrize("setting", [{"segments": 0}, {"row_knots": 1.5}, {"smoothness": -1.0}, {"guard": -1.0}])
+@each("setting", [{"segments": 0}, {"row_knots": 1.5}, {"smoothness": -1.0}, {"guard": -1.0}])
 def test_bad_settings_are_refused(setting):
     with pytest.raises((InputError, TypeError), match=next(iter(setting))):
         JointScaling(**setting).fit([0.2, 0.7], [0, 1])

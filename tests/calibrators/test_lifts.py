@@ -23,6 +23,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.lift import keep_order
 from calibrant.calibrators.log_odds import class_scores, log_odds_of_classes
+from naming import each
 from simulate import calibrated, sharpened
 
 MAPS = [IsotonicCalibration(), QuadraticScaling(), HistogramBinning(), BBQ(), VennAbers()]
@@ -86,7 +87,7 @@ def test_log_odds_are_accurate_near_one():
 
 
 @pytest.mark.filterwarnings("ignore:.*observed label of probability 0:calibrant.DataWarning")
-@pytest.mark.parametrize("score", ["probability", "logit", "margin"])
+@each("score", ["probability", "logit", "margin"])
 def test_impossible_classes_and_certain_rows_have_finite_results(score):
     probs = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])
     for inner in MAPS:

@@ -23,6 +23,7 @@ from calibrant.calibrators.segments import (
 )
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
+from naming import each
 from order_cases import bent, families
 from simulate import calibrated, draw_labels
 
@@ -62,14 +63,14 @@ def penalty(u, family):
 def objective(p, fitted, u):
     """What the documentation says is minimised, for slopes that are multiples of the inverse temperature."""
     logits = np.array([by_definition(z, fitted.knots_, u / fitted.temperature_, fitted.family) for z in p.log_probs])
-    losses = logsumexp(logits, axis=1) - logits[np.arange(p.n_samples), p.labels]
+    losses = np.logaddexp.reduce(logits, axis=1) - logits[np.arange(p.n_samples), p.labels]
     total = p.weights.sum()
     return p.weights @ losses / total + fitted.smoothness / total * penalty(u, fitted.family)
 
 
 @families
 class TestFit:
-    @pytest.mark.parametrize("k", [2, 3, 12])
+    @each("k", [2, 3, 12])
     def test_the_map_is_its_definition(self, family, k):
         p = bent(k=k, n=150)
         fitted = OrderPreserving(family, segments=5, smoothness=0.1).fit(p.probs, p.labels)
@@ -77,10 +78,10 @@ class TestFit:
         expected = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
         assert fitted.predict_proba(p.probs) == pytest.approx(expected, abs=1e-12)
 
-    @pytest.mark.parametrize("smoothness", [0.01, 10.0])
-    @pytest.mark.parametrize("k", [2, 4])
+    @each("smoothness", [0.01, 10.0])
+    @each("k", [2, 3])
     def test_a_general_solver_finds_nothing_better(self, family, smoothness, k):
-        p = bent(n=20, k=k)
+        p = bent(n=12, k=k)
         fitted = OrderPreserving(family, segments=3, smoothness=smoothness).fit(p.probs, p.labels, p.weights)
         u = fitted.slopes_ * fitted.temperature_
         value = objective(p, fitted, u)
@@ -100,8 +101,8 @@ class TestFit:
             stopped = OrderPreserving(family, smoothness=1e-3, max_iter=1).fit(p.probs, p.labels)
         assert stopped.converged_ is False
 
-    @pytest.mark.parametrize("k", [2, 3, 10])
-    @pytest.mark.parametrize("smoothness", [0.0, 1.0, 100.0])
+    @each("k", [2, 3, 10])
+    @each("smoothness", [0.0, 1.0, 100.0])
     def test_it_is_never_worse_than_temperature_scaling(self, family, k, smoothness):
         for seed in range(2):
             p = bent(n=100, k=k, seed=seed)
@@ -141,7 +142,7 @@ class TestFit:
         # By the rule of succession, as for temperature scaling.
         assert fitted.predict_proba(p.probs).max(axis=1).mean() == pytest.approx(51 / 52, abs=1e-9)
 
-    @pytest.mark.parametrize(
+    @each(
         "setting", [{"segments": 0}, {"segments": 2.5}, {"smoothness": -1.0}, {"smoothness": np.nan}, {"max_iter": 0}]
     )
     def test_bad_settings_are_refused(self, family, setting):
@@ -205,7 +206,7 @@ class TestDiagonal:
         assert fitted.knots_.tolist() == [0, -np.inf]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(3))
 def test_quantiles_are_those_of_the_copied_values(seed):
     rng = np.random.default_rng(seed)
     values = np.round(-(rng.exponential(3.0, 3000) ** 2), 2)
@@ -216,8 +217,8 @@ def test_quantiles_are_those_of_the_copied_values(seed):
 
 
 class TestRanks:
-    @pytest.mark.parametrize("k", [2, 3, 9, 100, 1000])
-    @pytest.mark.parametrize("segments", [1, 2, 8, 2000])
+    @each("k", [2, 3, 9, 100, 1000])
+    @each("segments", [1, 2, 8, 2000])
     def test_segments_reach_from_the_first_to_the_last_rank(self, k, segments):
         ranks = rank_knots(k, segments)
         assert len(ranks) == min(segments, k - 1) + 1

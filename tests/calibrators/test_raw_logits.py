@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import expit, log_softmax, logsumexp, softmax
+from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -32,6 +32,7 @@ from calibrant.calibrators import (
     save,
 )
 from calibrant.metrics import NLL
+from naming import each
 from simulate import draw_labels
 from stored_cases import forge
 
@@ -57,14 +58,14 @@ def fitted(name, logits=LOGITS, labels=LABELS, **settings):
     return parse(name, scores="raw-logits").fit(logits, labels, **settings)
 
 
-every_taker = pytest.mark.parametrize("name", ALL_TAKERS)
+every_taker = each("name", ALL_TAKERS)
 
 
 class TestDefinitions:
     def test_vector_scaling_is_the_maximum_of_the_likelihood_of_raw_logits(self):
         def loss(x):
             z = LOGITS * x[:K] + x[K:]
-            return np.mean(logsumexp(z, axis=1) - z[np.arange(len(z)), LABELS])
+            return np.mean(np.logaddexp.reduce(z, axis=1) - z[np.arange(len(z)), LABELS])
 
         best = minimize(loss, np.repeat([1.0, 0.0], K), method="BFGS", options={"gtol": 1e-8})
         found = fitted("vs")
@@ -113,7 +114,7 @@ class TestDefinitions:
             pieces = zip(u / found.temperature_, corners[:-1], corners[1:], strict=True)
             z = sum(s * np.clip(LOGITS - low, 0, high - low) for s, high, low in pieces)
             rough = found.smoothness / len(z) * np.sum(np.diff(u) ** 2)
-            return np.mean(logsumexp(z, axis=1) - z[np.arange(len(z)), LABELS]) + rough
+            return np.mean(np.logaddexp.reduce(z, axis=1) - z[np.arange(len(z)), LABELS]) + rough
 
         here = found.slopes_ * found.temperature_
         best = minimize(loss, np.ones(len(here)), method="L-BFGS-B", bounds=[(1e-3, None)] * len(here))
@@ -163,13 +164,13 @@ class TestEveryTaker:
         assert again.scores == "raw-logits"
         assert np.array_equal(again.predict_proba(NEW), result)
 
-    @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+    @each("size", [1e-3, 1.0, 1e3])
     def test_the_scale_of_all_logits_does_not_matter(self, name, size):
         scaled = fitted(name, size * LOGITS).predict_proba(size * NEW)
         assert scaled == pytest.approx(fitted(name).predict_proba(NEW), abs=1e-5)
 
-    @pytest.mark.parametrize(
-        ("change", "words"),
+    @each(
+        "change, words",
         [
             (lambda z: z[:, :1], "must have a column for every class"),
             (lambda z: z[:, 0], "must have a column for every class"),
@@ -219,7 +220,7 @@ def test_the_argmax_is_kept_where_promised(name):
         assert np.array_equal(one.predict(logits), logits.argmax(axis=1))
 
 
-@pytest.mark.parametrize("name", ["vs", "ms", "vs>guard"])
+@each("name", ["vs", "ms", "vs>guard"])
 def test_offsets_help_where_classes_weigh_them_differently(name):
     data, new = simulated(2000), simulated(2000, seed=1)
     assert nll_of(name, "raw-logits", data, new) < nll_of(name, "logits", data, new) - 0.02
@@ -237,7 +238,7 @@ def test_offsets_help_one_line_where_every_logit_is_that_of_its_class_alone():
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("name", [*OTHERS, "ts>vs", "guard>irova"])
+    @each("name", [*OTHERS, "ts>vs", "guard>irova"])
     def test_other_calibrators_say_who_takes_raw_logits(self, name):
         with pytest.raises(InputError, match=r'(does not matter|no scale).*(VectorScaling|"diag" takes)'):
             fitted(name)

@@ -24,6 +24,7 @@ from calibrant.calibrators import (
     load,
 )
 from calibrant.exceptions import DataWarning
+from naming import each
 from scaling_cases import affine_loss, general_minimum, in_sample, log_loss, overconfident
 from simulate import calibrated, draw_labels
 
@@ -31,8 +32,8 @@ OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 
 
 class TestTemperature:
-    @pytest.mark.parametrize("k", [2, 3, 10])
-    @pytest.mark.parametrize("distortion", [0.3, 1.0, 2.5])
+    @each("k", [2, 3, 10])
+    @each("distortion", [0.3, 1.0, 2.5])
     def test_it_minimises_the_log_loss(self, k, distortion):
         probs, labels = overconfident(k=k, temperature=distortion)
         logits = np.log(probs)
@@ -47,7 +48,7 @@ class TestTemperature:
         assert fitted.gradient_norm_ < 1e-9
         assert fitted.converged_
 
-    @pytest.mark.parametrize("n, k", [(3999, 3), (4000, 3), (9000, 40)])
+    @each("n, k", [(3999, 3), (4000, 3), (9000, 40)])
     def test_the_derivative_vanishes_where_a_bracketing_search_says(self, n, k):
         probs, labels = overconfident(n=n, k=k)
         weights = np.random.default_rng(0).random(n)
@@ -71,7 +72,7 @@ class TestTemperature:
         fitted = TemperatureScaling(scores="logits").fit(3.0 * np.log(probs), labels)
         assert fitted.temperature_ == pytest.approx(3.0, rel=0.03)
 
-    @pytest.mark.parametrize("factor", [1e-4, 0.1, 7.0, 1e5])
+    @each("factor", [1e-4, 0.1, 7.0, 1e5])
     def test_it_is_proportional_to_the_logits(self, factor):
         probs, labels = overconfident()
         logits = np.log(probs)
@@ -189,8 +190,8 @@ class TestVectorAndMatrix:
             best.x[:9].reshape(3, 3) - best.x[:9].reshape(3, 3)[0], abs=1e-3
         )
 
-    @pytest.mark.parametrize("k", [2, 3, 5, 12])
-    @pytest.mark.parametrize("n", [20, 500])
+    @each("k", [2, 3, 5, 12])
+    @each("n", [20, 500])
     def test_a_larger_family_is_never_worse_on_the_rows_of_the_fit(self, n, k):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
@@ -231,7 +232,7 @@ class TestVectorAndMatrix:
         assert log_loss(fitted.predict_proba(probs), labels) < 1e-6
 
     @pytest.mark.parametrize("build", [VectorScaling, MatrixScaling], ids=["vector", "matrix"])
-    @pytest.mark.parametrize("labelled", ["right", "shifted", "of one class"])
+    @each("labelled", ["right", "shifted", "of one class"])
     def test_weights_equal_copies_also_where_classes_are_separable(self, build, labelled):
         rng = np.random.default_rng(3)
         probs = rng.dirichlet(np.ones(3), 40)
@@ -254,7 +255,7 @@ class TestVectorAndMatrix:
         assert not fitted.converged_
         assert fitted.gradient_norm_ > 1e-8
 
-    @pytest.mark.parametrize("max_iter", [0, 1.5, True])
+    @each("max_iter", [0, 1.5, True])
     def test_the_number_of_steps_is_checked(self, max_iter):
         probs, labels = overconfident(n=50)
         with pytest.raises(InputError, match="max_iter must be a whole number of at least 1"):
@@ -296,7 +297,7 @@ class TestGuard:
         worst = fitted.predict_proba(np.eye(k))[0, 1]
         assert -np.log(worst) == pytest.approx(np.log((n + 1) * k))
 
-    @pytest.mark.parametrize("rows", [0.01, 2.5, np.float32(0.5), 3])
+    @each("rows", [0.01, 2.5, np.float32(0.5), 3])
     def test_the_uniform_distribution_counts_as_so_many_rows(self, rows):
         probs = np.array([[1.0, 0.0, 0.0, 0.0], [0.4, 0.3, 0.2, 0.1]])
         fitted = LaplaceGuard(rows).fit(np.full((9, 4), 0.25), np.arange(9) % 4)
@@ -310,7 +311,7 @@ class TestGuard:
         assert fitted.predict_proba(probs) == pytest.approx(probs, rel=1e-3, abs=0)
         assert np.array_equal(fitted.predict_proba(probs) == 0, probs == 0)
 
-    @pytest.mark.parametrize("rows", [-1.0, np.nan, np.inf, True, "1", None])
+    @each("rows", [-1.0, np.nan, np.inf, True, "1", None])
     def test_what_is_no_number_of_rows_is_refused(self, rows):
         with pytest.raises(InputError, match=f"rows must be a finite number of rows.* but is {rows!r}"):
             LaplaceGuard(rows).fit([0.3, 0.6], [0, 1])

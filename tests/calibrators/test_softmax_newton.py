@@ -10,6 +10,7 @@ from calibrant._core.blocks import keep_argmax
 from calibrant.calibrators import newton
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
+from naming import each
 
 
 class TestLikelihood:
@@ -25,8 +26,8 @@ class TestLikelihood:
         )
         return likelihood, rng.normal(size=shape).ravel(), rng.normal(size=shape).ravel()
 
-    @pytest.mark.parametrize("family", [Diagonal, Full])
-    @pytest.mark.parametrize("k", [2, 5, 40])
+    @each("family", [Diagonal, Full])
+    @each("k", [2, 5, 40])
     def test_gradient_and_product_are_derivatives(self, family, k):
         likelihood, x, v = self.problem(family, k)
         h = 1e-5
@@ -36,8 +37,8 @@ class TestLikelihood:
         product = likelihood.product(v)
         assert product == pytest.approx((gradient_above - gradient_below) / (2 * h), rel=5e-6, abs=5e-7)
 
-    @pytest.mark.parametrize("family", [Diagonal, Full])
-    @pytest.mark.parametrize("k", [2, 5])
+    @each("family", [Diagonal, Full])
+    @each("k", [2, 5])
     def test_the_hessian_and_its_diagonal_agree_with_products(self, family, k):
         likelihood, x, _ = self.problem(family, k)
         likelihood(x)

@@ -12,6 +12,7 @@ from scipy.special import expit
 from calibrant import InputError
 from calibrant.calibrators import PlattScaling, SplineCalibration
 from logistic_cases import TRUTHS, draw, log_loss
+from naming import each
 
 
 def test_the_spline_minimises_its_objective():
@@ -55,7 +56,7 @@ def test_the_spline_finds_a_curve():
     )
 
 
-@pytest.mark.parametrize("truth", TRUTHS.values(), ids=TRUTHS)
+@each("truth", TRUTHS)
 def test_a_monotone_spline_never_falls(truth):
     x, hits, weights = draw(2000, truth=truth)
     line = np.linspace(-50, 50, 2001)
@@ -70,7 +71,7 @@ def test_a_monotone_spline_of_reversed_scores_is_the_base_rate():
     assert expit(fitted.log_odds(np.array([-3.0, 3.0]))) == pytest.approx(np.average(hits, weights=weights), abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     "settings, message",
     [
         ({"n_knots": 0}, "n_knots must be a whole number"),

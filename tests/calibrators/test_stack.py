@@ -28,6 +28,7 @@ from calibrant.calibrators.folds import fold_masses
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.stack_members import default_members
 from calibrant.metrics import NLL
+from naming import each
 from simulate import calibrated, draw_labels, sharpened
 
 
@@ -38,7 +39,7 @@ def rows_of(n=200, k=3, seed=0):
 
 
 class TestFolds:
-    @pytest.mark.parametrize("k", [2, 5, 60])
+    @each("k", [2, 5, 60])
     def test_every_row_is_in_one_fold_and_folds_have_the_same_size(self, k):
         log_probs, labels, weights = rows_of(230, k)
         masses = fold_masses(log_probs, labels, weights, 5)
@@ -78,7 +79,7 @@ class TestFolds:
         else:
             assert masses == pytest.approx(summed, abs=1e-12)
 
-    @pytest.mark.parametrize("scale", [1e-9, 1 / 300, 0.3])
+    @each("scale", [1e-9, 1 / 300, 0.3])
     def test_small_weights_make_the_same_folds(self, scale):
         log_probs, labels, weights = rows_of(300)
         expected = fold_masses(log_probs, labels, weights, 5)
@@ -87,13 +88,13 @@ class TestFolds:
     def test_folds_are_as_good_as_drawn_at_random(self):
         # What is left out must not resemble what is kept: the variance of a fold's mean is that of random rows.
         excess = []
-        for seed in range(200):
+        for seed in range(120):
             log_probs, labels, weights = rows_of(100, 2, seed)
             # Neither the score of the label nor how often a class occurs may be alike in all folds.
             both = np.column_stack([log_probs[np.arange(100), labels], labels])
             means = fold_masses(log_probs, labels, weights, 5) @ both / 20
             excess.append(means.var(axis=0) / (both.var(axis=0, ddof=1) / 20 * (1 - 20 / 100)))
-        assert (np.abs(np.mean(excess, axis=0) - 1) < 4 * np.std(excess, axis=0) / np.sqrt(200)).all()
+        assert (np.abs(np.mean(excess, axis=0) - 1) < 4 * np.std(excess, axis=0) / np.sqrt(120)).all()
 
 
 class TestSharedStages:
@@ -108,9 +109,7 @@ class TestSharedStages:
             assert result == pytest.approx(alone.transform(log_probs), abs=1e-12)
             assert shared.fitted(place).transform(log_probs) == pytest.approx(result, abs=1e-12)
 
-    @pytest.mark.parametrize(
-        "name", ["ts", "svs", "sms", "iop-diag", "iop-oi", "ets", "spline", "sms>iop-diag", "iop-deep"]
-    )
+    @each("name", ["ts", "svs", "sms", "iop-diag", "iop-oi", "ets", "spline", "sms>iop-diag", "iop-deep"])
     def test_a_search_that_begins_near_the_end_finds_the_same(self, name):
         log_probs, labels, weights = rows_of(500, 3)
         whole, part = SharedStages([parse(name)]), np.arange(500) % 5 > 0
@@ -253,8 +252,8 @@ class TestStack:
         assert losses["sms"] < losses["ts"] - 0.01
         assert losses["stack"] < losses["sms"] - 0.005
 
-    @pytest.mark.parametrize("n", [1, 2, 3, 10])
-    @pytest.mark.parametrize("k", [2, 3, 12])
+    @each("n", [1, 3, 10])
+    @each("k", [2, 3, 12])
     def test_few_rows_and_missing_classes_have_a_result(self, n, k):
         log_probs, labels, weights = rows_of(n, k, seed=n)
         for keep in (False, True):
@@ -310,7 +309,7 @@ class TestStack:
         stack.set_params(compose__orderpreserving__segments=3)
         assert stack.calibrators[0].stages[1].segments == 3
 
-    @pytest.mark.parametrize("setting", [{"n_folds": 1}, {"n_folds": 2.5}, {"prior": -1.0}, {"calibrators": []}])
+    @each("setting", [{"n_folds": 1}, {"n_folds": 2.5}, {"prior": -1.0}, {"calibrators": []}])
     def test_bad_settings_are_refused(self, setting):
         with pytest.raises((InputError, TypeError), match=next(iter(setting))):
             StackedCalibration(**setting).fit([0.2, 0.7], [0, 1])

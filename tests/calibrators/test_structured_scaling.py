@@ -17,12 +17,13 @@ from calibrant.calibrators import (
     VectorScaling,
 )
 from calibrant.exceptions import DataWarning
+from naming import each
 from scaling_cases import affine_loss, forest_like, general_minimum, guarded, in_sample, log_loss, overconfident
 
 
 class TestDirichlet:
-    @pytest.mark.parametrize("penalty", ["odir", "l2"])
-    @pytest.mark.parametrize("normalisation", ["sum", "mean"])
+    @each("penalty", ["odir", "l2"])
+    @each("normalisation", ["sum", "mean"])
     def test_it_finds_the_minimum(self, penalty, normalisation):
         probs, labels = overconfident(n=150, k=3)
         scores = np.log(probs)
@@ -60,7 +61,7 @@ class TestDirichlet:
         l2 = DirichletCalibration("l2", 1e6).fit(probs, labels)
         assert l2.predict_proba(probs) == pytest.approx(np.full(probs.shape, 1 / 3), abs=1e-4)
 
-    @pytest.mark.parametrize(
+    @each(
         "settings, message",
         [
             ({"penalty": "lasso"}, 'penalty must be "odir" or "l2"'),
@@ -95,7 +96,7 @@ both = pytest.mark.parametrize("structure", ["vector", "matrix"])
 
 
 class TestStructured:
-    @pytest.mark.parametrize("rows", [0.01, 1.0, 0.0])
+    @each("rows", [0.01, 1.0, 0.0])
     @both
     def test_it_finds_the_minimum_of_its_definition(self, structure, rows):
         n, k = 150, 3
@@ -135,7 +136,7 @@ class TestStructured:
         for part in (free.intercept_, free.coef_[own] - 1, free.coef_[~own]):
             assert abs(part).max() > 1e-3
 
-    @pytest.mark.parametrize("rows", [0.01, 1.0])
+    @each("rows", [0.01, 1.0])
     @both
     def test_infinitely_penalised_it_is_temperature_scaling_and_guard(self, structure, rows):
         probs, labels = overconfident(n=200)
@@ -158,7 +159,7 @@ class TestStructured:
 
     @both
     def test_it_is_never_worse_than_what_it_starts_from(self, structure):
-        for seed in range(5):
+        for seed in range(3):
             probs, labels = overconfident(n=60, seed=seed)
             tempered = TemperatureScaling().fit(probs, labels).predict_proba(probs)
             start = LaplaceGuard(rows=0.01).fit(tempered, labels).predict_proba(tempered)
@@ -213,7 +214,7 @@ class TestStructured:
         with pytest.raises(InputError, match="off_diagonal must be a finite number of at least 0"):
             StructuredScaling(off_diagonal=-1.0).fit(probs, labels)
 
-    @pytest.mark.parametrize("guard", [True, False, -0.1, np.nan, np.inf, "1", None])
+    @each("guard", [True, False, -0.1, np.nan, np.inf, "1", None])
     def test_a_guard_that_is_no_number_of_rows_is_refused(self, guard):
         probs, labels = overconfident(n=50)
         with pytest.raises(InputError, match=f"guard must be a finite number of rows.* but is {guard!r}"):

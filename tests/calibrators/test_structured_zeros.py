@@ -7,6 +7,7 @@ from sklearn.base import clone
 from calibrant import InputError
 from calibrant.calibrators import StructuredScaling, TemperatureScaling, load, save
 from calibrant.export import to_torch
+from naming import each
 from scaling_cases import forest_like, guarded, overconfident
 
 EARLIER = """\
@@ -41,7 +42,7 @@ class TestZeros:
         assert fitted.coef_ == pytest.approx(expected.coef_, abs=1e-9)
         assert fitted.predict_proba(probs) == pytest.approx(expected.predict_proba(repaired), abs=1e-9)
 
-    @pytest.mark.parametrize("tiny", [1e-40, 1e-307, 5e-324])
+    @each("tiny", [1e-40, 1e-307, 5e-324])
     def test_small_probabilities_are_no_zeros(self, tiny):
         probs, labels = overconfident(n=200)
         probs = probs.copy()
@@ -85,7 +86,7 @@ class TestZeros:
         assert alone > 5 * usual
         assert 0.8 * usual < inside < 1.2 * usual
 
-    @pytest.mark.parametrize("rows", [0.01, 1.0])
+    @each("rows", [0.01, 1.0])
     @both
     def test_zeros_of_new_rows_are_bounded_by_the_guard(self, structure, rows):
         probs, labels = overconfident(n=200)

@@ -24,7 +24,7 @@ rows = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1), st.integers(1, 3
 
 
 @given(rows)
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_both_probabilities_equal_refitting_with_ties_and_weights(table):
     scores, labels, weights = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     new = np.arange(-1, 10, 0.5)

@@ -23,6 +23,7 @@ from calibrant.calibrators import (
 from calibrant.cli import main
 from calibrant.metrics import NLL
 from calibrator_cases import EVERY_CALIBRATOR
+from naming import each
 from simulate import calibrated, sharpened
 
 SENSITIVE = {
@@ -54,8 +55,8 @@ def test_the_table_says_which_are_sensitive():
     assert {name for name in CALIBRATORS if CALIBRATORS[name]().sensitive_to_zeros} == SENSITIVE
 
 
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("name", sorted(SENSITIVE))
+@each("k", [2, 3])
+@each("name", sorted(SENSITIVE))
 def test_a_map_that_one_row_decides_warns_and_names_the_guard(name, k):
     probs, labels = with_zero(k)
     with pytest.warns(DataWarning, match=re.escape("row 0 has an observed label of probability 0.")) as caught:
@@ -67,8 +68,8 @@ def test_a_map_that_one_row_decides_warns_and_names_the_guard(name, k):
     assert NLL()(calibrate(guarded, new)) < NLL()(calibrate(poor, new)) - (0.0005 if name == "ets" else 0.005)
 
 
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("name", sorted(OTHERS))
+@each("k", [2, 3])
+@each("name", sorted(OTHERS))
 def test_a_map_that_one_row_does_not_decide_is_silent(name, k):
     probs, labels = with_zero(k)
     build = EVERY_CALIBRATOR[name]
@@ -93,8 +94,8 @@ def test_a_row_of_weight_0_is_absent_and_several_rows_are_counted():
         parse("platt", scores="logits").fit(logits, labels)
 
 
-@pytest.mark.parametrize(
-    ("calibrator", "sensitive"),
+@each(
+    "calibrator, sensitive",
     [
         (OneVsRest(PlattScaling()), True),
         (Pooled(PlattScaling()), True),

@@ -8,6 +8,7 @@ from calibrant import Predictions
 from calibrant.curves import cumulative_curve
 from calibrant.hypotest import ECCETest
 from calibrant.metrics import ECCE
+from naming import each
 from simulate import calibrated
 
 
@@ -24,8 +25,8 @@ def test_the_path_of_four_rows_is_that_of_a_hand_calculation():
     assert (worst.predicted, worst.observed, worst.net) == pytest.approx((0.4, 0, -0.3))
 
 
-@pytest.mark.parametrize("n", [1, 2, 30, 3000])
-@pytest.mark.parametrize("weighted", [False, True])
+@each("n", [1, 2, 30, 3000])
+@each("weighted", [False, True])
 def test_path_sigma_and_worst_interval_are_those_of_the_metric_and_the_test(n, weighted):
     p = binary(n, seed=n, sharpness=1.5)
     if weighted:

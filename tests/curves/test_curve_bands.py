@@ -6,9 +6,10 @@ import pytest
 from calibrant import Predictions
 from calibrant.curves import isotonic_curve, kernel_curve
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits, wilson
+from naming import each
 from simulate import calibrated
 
-REPETITIONS = 200
+REPETITIONS = 120
 LEVEL = 0.9
 BOUND = 4 * (LEVEL * (1 - LEVEL) / REPETITIONS) ** 0.5
 """Four standard errors of a simulated rate at the level: chance exceeds it once in 16 000 times.
@@ -127,7 +128,7 @@ class TestLimits:
         assert [limit.tolist() for limit in pointwise_limits(values, 0.95)] == [[25.0], [975.0]]
         assert [limit.tolist() for limit in pointwise_limits(values, 0.9)] == [[50.0], [950.0]]
 
-    @pytest.mark.parametrize("level, alone, together", [(0.95, 39, 38), (0.9, 19, 18), (0.5, 3, 2), (0.99, 199, 198)])
+    @each("level, alone, together", [(0.95, 39, 38), (0.9, 19, 18), (0.5, 3, 2), (0.99, 199, 198)])
     def test_the_fewest_redraws_are_those_whose_extremes_reach_the_level(self, level, alone, together):
         assert least_resamples(level, simultaneous=False) == alone
         assert least_resamples(level, simultaneous=True) == together

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -14,6 +14,7 @@ from calibrant.curves.forecasts import binomial_limits, pit_histogram, quantile_
 from calibrant.forecasts import MonteCarlo, pit
 from calibrant.forecasts.transform import level_shares
 from calibrant.metrics import ENCE, IntervalCoverage, QuantileCalibration
+from naming import each
 
 N = 4000
 
@@ -31,7 +32,7 @@ def laws(rng):
 
 
 LAWS = laws(np.random.default_rng(0))
-every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+every_law = each("law", LAWS)
 
 
 @every_law
@@ -51,7 +52,7 @@ def test_too_narrow_forecasts_have_a_histogram_like_a_u(law):
     assert min(count[0], count[-1]) > 1.5 * count[3:7].max()
 
 
-@pytest.mark.parametrize("m", [1, 4, 9, 50])
+@each("m", [1, 4, 9, 50])
 def test_a_target_exchangeable_with_the_members_has_a_uniform_rank(m):
     draws = np.random.default_rng(m).normal(size=(N, m + 1))
     f = Forecasts(Samples(draws[:, 1:]), draws[:, 0])
@@ -86,7 +87,7 @@ def test_shares_are_the_mean_of_randomised_ones(law):
     assert level_shares(lower, upper, levels)(weights) == pytest.approx(np.array(expected), abs=0.005)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(12))
 def test_shares_are_the_sum_over_rows_and_levels(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))
@@ -122,11 +123,11 @@ def test_the_limits_of_a_histogram_are_binomial():
 def test_limits_hold_as_often_as_they_say():
     rng = np.random.default_rng(8)
     inside = []
-    for _ in range(200):
+    for _ in range(100):
         f = Forecasts(Normal(np.zeros(50), 1.0), rng.normal(size=50))
         histogram, curve = pit_histogram(f, bins=5), quantile_curve(f, [0.2, 0.5])
         inside.append([histogram.low[0] <= histogram.count[0] <= histogram.high[0], *_within(curve)])
-    assert np.all(np.mean(inside, axis=0) > 0.95 - 3 * np.sqrt(0.05 * 0.95 / 200))
+    assert np.all(np.mean(inside, axis=0) > 0.95 - 3 * np.sqrt(0.05 * 0.95 / 100))
 
 
 def _within(curve):
@@ -237,13 +238,12 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("call, message", BAD.values(), ids=BAD)
+@each("call, message", BAD)
 def test_bad_arguments_are_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
 
 
-@settings(max_examples=100)
 @given(
     st.integers(1, 200) | st.integers(1, 10**7),
     st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.05, 0.1, 0.5, 1.0]), min_size=1, max_size=8),

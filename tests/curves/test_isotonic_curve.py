@@ -11,6 +11,7 @@ from calibrant import DataWarning, InputError, Predictions, as_record, to_frame
 from calibrant.curves import isotonic_curve
 from calibrant.metrics import SquaredError
 from calibrant.roc import convex_hull, hull_probabilities, roc_curve
+from naming import each
 from simulate import calibrated
 
 
@@ -158,7 +159,7 @@ def test_a_curve_is_written_out_with_its_histogram_and_error():
     assert to_frame(curve, backend="polars").shape == (len(curve.predicted), 8)
 
 
-@pytest.mark.parametrize(
+@each(
     "settings, message",
     [
         ({"level": 1.0}, "level must be a number between 0 and 1, but is 1.0"),

@@ -12,6 +12,7 @@ from calibrant.binning import EqualWidth
 from calibrant.curves import classwise_curves, isotonic_curve, kernel_curve
 from calibrant.curves import view as views
 from calibrant.metrics import ECE, KdeECE
+from naming import each
 from simulate import calibrated, sharpened
 
 KERNELS = {
@@ -21,7 +22,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@each("kernel", list(KERNELS))
 def test_the_curve_is_the_weighted_mean_of_the_neighbours_and_their_mirror_images(kernel):
     p = binary(150, seed=1, weighted=True)
     curve = kernel_curve(p, 21, kernel=kernel, bandwidth=0.15)
@@ -73,7 +74,7 @@ def test_the_error_is_the_mean_distance_to_the_curve():
     assert curve.error.value == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("boundary, images", [("none", 1), ("reflect", 3), ("mirror", 3)])
+@each("boundary, images", [("none", 1), ("reflect", 3), ("mirror", 3)])
 def test_mirror_images_count_if_asked_for(boundary, images):
     p = binary(300, seed=3, sharpness=2.0)
     curve = kernel_curve(p, [0.02, 0.5, 0.98], bandwidth=0.1, boundary=boundary, n_resamples=39, rng=0)
@@ -111,7 +112,7 @@ def test_without_redraws_there_is_no_band_and_the_seed_decides_it_otherwise():
     assert one == same != other
 
 
-@pytest.mark.parametrize(
+@each(
     "settings, message",
     [
         ({"grid": 1}, "grid must have at least 2 steps"),
@@ -208,7 +209,7 @@ def isotonic_of_few(p):
     return isotonic_curve(p, n_resamples=39, rng=0)
 
 
-@pytest.mark.parametrize("convention", ["calibrant", "guo", "torchmetrics"])
+@each("convention", ["calibrant", "guo", "torchmetrics"])
 def test_the_error_of_a_binned_curve_is_the_ece(convention):
     p = Predictions([0.0, 0.0, 0.2, 0.7, 0.7, 0.9, 1.0], labels=[0, 1, 1, 0, 1, 1, 1], weights=[1, 2, 1, 1, 3, 1, 1])
     bins = EqualWidth(4) if convention == "calibrant" else EqualWidth(4, convention=convention)

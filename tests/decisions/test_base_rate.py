@@ -9,6 +9,7 @@ from calibrant import InputError, Predictions
 from calibrant.calibrators import Compose, PriorShift, TemperatureScaling, load, save
 from calibrant.decisions import estimate_base_rate, estimate_base_rates, move_base_rate
 from calibrant.metrics import NLL
+from naming import each
 
 
 def by_expectation(p, old, steps=100_000):
@@ -32,9 +33,7 @@ def shifted(rate, n=400, seed=3):
 
 
 class TestKnown:
-    @pytest.mark.parametrize(
-        "p, old, new, expected", [(0.5, 0.5, 0.02, 0.02), (0.8, 0.3, 0.02, 0.16), (0.1, 0.2, 0.5, 0.307692308)]
-    )
+    @each("p, old, new, expected", [(0.5, 0.5, 0.02, 0.02), (0.8, 0.3, 0.02, 0.16), (0.1, 0.2, 0.5, 0.307692308)])
     def test_reference_values(self, p, old, new, expected):
         shift = PriorShift(new, trained_rate=old).between([0, 1])
         assert shift.predict_proba([p])[0, 1] == pytest.approx(expected, abs=1e-9)
@@ -74,7 +73,7 @@ class TestKnown:
         save(both, tmp_path / "both.json")
         assert load(tmp_path / "both.json").predict_proba(p) == pytest.approx(both.predict_proba(p))
 
-    @pytest.mark.parametrize(
+    @each(
         "rate, words",
         [
             (0.0, "above 0 and below 1"),
@@ -132,7 +131,7 @@ class TestUnknown:
         assert found.value == pytest.approx(0.111237777, abs=1e-9)
         assert (found.low, found.high) == pytest.approx((0.054682556, 0.177840446), abs=1e-9)
 
-    @pytest.mark.parametrize("seed", range(5))
+    @each("seed", range(3))
     def test_it_is_the_limit_of_expectation_and_maximisation(self, seed):
         p, _ = shifted(0.2, n=60, seed=seed)
         assert estimate_base_rate(p, 0.3).value == pytest.approx(by_expectation(p, 0.3), abs=1e-7)
@@ -170,7 +169,7 @@ class TestUnknown:
         )
 
     def test_limits_cover_calibrated_rows_and_only_these(self):
-        runs, hits, doubled = 250, 0, 0
+        runs, hits, doubled = 120, 0, 0
         for seed in range(runs):
             p, _ = shifted(0.2, n=300, seed=seed)
             found = estimate_base_rate(p, 0.5)
@@ -181,7 +180,7 @@ class TestUnknown:
         assert doubled / runs < 0.5
 
     def test_weighted_limits_cover(self):
-        runs, hits = 200, 0
+        runs, hits = 100, 0
         for seed in range(runs):
             p, _ = shifted(0.2, n=300, seed=seed)
             w = np.random.default_rng(10_000 + seed).uniform(0.1, 3, 300) ** 2
@@ -233,7 +232,7 @@ def profile_limit(p, old, k, best, side):
 class TestUnknownOfSeveral:
     OLD = np.array([0.5, 0.3, 0.2])
 
-    @pytest.mark.parametrize("seed", range(4))
+    @each("seed", range(3))
     def test_it_is_the_limit_of_expectation_and_maximisation(self, seed):
         p = classes_shifted([0.6, 0.3, 0.1], 200, seed)
         assert estimate_base_rates(p, self.OLD).value == pytest.approx(by_expectation_of_classes(p, self.OLD), abs=1e-6)
@@ -287,7 +286,7 @@ class TestUnknownOfSeveral:
 
     @pytest.mark.parametrize("weighted", [False, True])
     def test_limits_cover(self, weighted):
-        rates, runs = np.array([0.6, 0.3, 0.1]), 30
+        rates, runs = np.array([0.6, 0.3, 0.1]), 16
         hits = np.zeros(3)
         for seed in range(runs):
             p = classes_shifted(rates, 250, seed)

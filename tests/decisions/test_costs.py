@@ -7,6 +7,7 @@ from calibrant import InputError, Predictions, interval
 from calibrant.decisions import Costs, best_threshold, cost_difference, expected_cost
 from calibrant.metrics import ExpectedCost
 from decision_cases import cancer
+from naming import each
 
 
 def example(n=2000, seed=0, slope=1.0, shift=0.0):
@@ -83,7 +84,7 @@ def test_differences_are_paired_on_the_rows():
 
 
 def test_limits_of_costs_cover():
-    costs, runs = Costs(1, 9), 150
+    costs, runs = Costs(1, 9), 80
     true = ExpectedCost(costs)(example(200_000, seed=77, slope=2.0))
     hits = 0
     for seed in range(runs):
@@ -92,13 +93,13 @@ def test_limits_of_costs_cover():
     assert abs(hits / runs - 0.95) < 3 * np.sqrt(0.05 * 0.95 / runs)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_the_metric_has_limits_by_the_known_formula(seed):
     p = example(1000, seed)
     assert interval(p, ExpectedCost(Costs(1, 4)), rng=0).method == "hall"
 
 
-@pytest.mark.parametrize(
+@each(
     "costs, words",
     [
         ((0, 1), "false_positive must cost more than true_negative"),
@@ -163,7 +164,7 @@ class TestBestThreshold:
 
     def test_its_limits_cover(self):
         true = 1 / (1 + np.exp(-(2.0 * np.log(0.1 / 0.9) + 0.7)))
-        runs = 150
+        runs = 80
         hits = 0
         for seed in range(runs):
             found = best_threshold(example(500, seed=seed, slope=2.0, shift=0.7), threshold=0.1)

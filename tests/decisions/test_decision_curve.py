@@ -11,6 +11,7 @@ from calibrant import DataWarning, InputError, Predictions, interval
 from calibrant.decisions import decision_curve, decision_difference
 from calibrant.metrics import NetBenefit, SquaredError
 from decision_cases import cancer
+from naming import each
 
 AT = [0.01, 0.05, 0.10, 0.20, 0.35, 0.50]
 # Computed by the package dcurves 1.1.7.
@@ -165,7 +166,7 @@ def test_bands_cover():
     t = np.linspace(0.05, 0.5, 10)
     true = decision_curve(example(100_000, seed=99, temperature=0.5), thresholds=t, n_resamples=9, rng=0)
     inside, joint = np.zeros(10), 0
-    runs = 80
+    runs = 50
     for seed in range(runs):
         band = decision_curve(
             example(500, seed=1000 + seed, temperature=0.5), thresholds=t, n_resamples=400, rng=seed
@@ -179,7 +180,7 @@ def test_bands_cover():
     assert 0.95 - 3 * error < joint / runs < 0.95 + 3 * error + 0.01
 
 
-@pytest.mark.parametrize(
+@each(
     "settings, words",
     [
         ({"thresholds": [0.5, 1.0]}, "above 0 and below 1"),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant.forecasts import Laplace, Normal, Samples
+from naming import each
 
 PROFILES = {"gaussian": lambda d: np.exp(-(d**2) / 2), "exponential": lambda d: np.exp(-np.abs(d))}
 DENSITIES = {
@@ -36,8 +37,8 @@ locations = st.floats(-4, 4)
 scales = st.floats(0.05, 5)
 
 
-@pytest.mark.parametrize("kind", [Normal, Laplace])
-@pytest.mark.parametrize("profile", PROFILES)
+@each("kind", [Normal, Laplace])
+@each("profile", list(PROFILES))
 @settings(derandomize=True, max_examples=25)
 @given(loc=locations, scale=scales, y=locations, lengthscale=st.floats(0.2, 5))
 def test_expectations_at_points_match_quadrature(kind, profile, loc, scale, y, lengthscale):
@@ -47,8 +48,8 @@ def test_expectations_at_points_match_quadrature(kind, profile, loc, scale, y, l
     assert value == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("kinds", [(Normal, Normal), (Laplace, Laplace), (Normal, Laplace), (Laplace, Normal)])
-@pytest.mark.parametrize("profile", PROFILES)
+@each("kinds", [(Normal, Normal), (Laplace, Laplace), (Normal, Laplace), (Laplace, Normal)])
+@each("profile", list(PROFILES))
 @settings(derandomize=True, max_examples=6)
 @given(loc=locations, scale=scales, other_loc=locations, other_scale=scales)
 def test_expectations_of_pairs_match_nested_quadrature(kinds, profile, loc, scale, other_loc, other_scale):
@@ -81,7 +82,7 @@ def divided_difference(function, nodes):
         )
 
 
-@pytest.mark.parametrize("z", OFFSETS)
+@each("z", OFFSETS)
 def test_laplace_forms_keep_ten_digits_wherever_scales_meet(z):
     """E1 and E2 are divided differences of t exp(-z/t) and t^3 exp(-z/t); measured: within 5e-14."""
     laws, points = Laplace(np.full(len(BETAS), z), BETAS), Laplace(np.zeros(len(BETAS)), BETAS)
@@ -103,8 +104,8 @@ def normal_laplace_moment(z, sd, t):
     return sum(sides) / 2
 
 
-@pytest.mark.parametrize("z", [0.0, 0.3, 2.0, 30.0, 200.0])
-@pytest.mark.parametrize("sd", [1e-4, 0.05, 1.0, 7.0, 1e3])
+@each("z", [0.0, 0.3, 2.0, 30.0, 200.0])
+@each("sd", [1e-4, 0.05, 1.0, 7.0, 1e3])
 def test_mixed_forms_keep_ten_digits_wherever_scales_meet(sd, z):
     """Normals under the exponential kernel, Laplace laws under the Gaussian one, both kinds; measured: within 9e-14."""
     betas = np.array([1.0, 1 + 1e-12, 1 + 1e-7, 1 - 1e-3, 1.2, 1.45, 4.0, 60.0, 0.3, 1e-3])
@@ -134,8 +135,8 @@ def test_mixed_forms_keep_ten_digits_wherever_scales_meet(sd, z):
                     assert abs(found[name][i, 0] / value - 1) < 1e-12, (name, b)
 
 
-@pytest.mark.parametrize("extreme", [1e-75, 1e75])
-@pytest.mark.parametrize("profile", PROFILES)
+@each("extreme", [1e-75, 1e75])
+@each("profile", list(PROFILES))
 def test_extreme_scales_give_numbers(profile, extreme):
     for one in (Normal, Laplace):
         for other in (Normal, Laplace):

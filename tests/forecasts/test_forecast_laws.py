@@ -6,7 +6,7 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -28,7 +28,7 @@ SMOOTH = {
     "a share of nothing": Mixture([0.0, 1.0], [Normal(LOC, SCALE), Laplace(LOC, 1.0)]),
     "student": STUDENT,
 }
-smooth_law = pytest.mark.parametrize("law", SMOOTH.values(), ids=SMOOTH)
+smooth_law = each("law", SMOOTH)
 
 
 @smooth_law
@@ -101,7 +101,7 @@ def test_draws_without_quantiles_of_their_own_take_order_statistics():
     assert MonteCarlo(Coin(), n=2).quantile([0.1, 0.9]).tolist() == [[0.0, 1.0]] * 2
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, [0.5, np.nan], [], [[0.5]]])
+@each("level", [0.0, 1.0, -0.1, [0.5, np.nan], [], [[0.5]]])
 def test_levels_outside_the_open_interval_are_refused(level):
     with pytest.raises(InputError, match="level must be one or several numbers between 0 and 1"):
         Normal([0.0], 1.0).quantile(level)
@@ -128,8 +128,8 @@ def laplace_below(x):
 FAMILIES = {"normal": (Normal, normal_below), "laplace": (Laplace, laplace_below)}
 
 
-@pytest.mark.parametrize("first", FAMILIES)
-@pytest.mark.parametrize("second", FAMILIES)
+@each("first", list(FAMILIES))
+@each("second", list(FAMILIES))
 @each("ratio", [1.0, 1 + 1e-9, 0.5, 30.0])
 @each("offset", [0.0, 0.8, 20.0])
 def test_mean_differences_are_integrals(first, second, ratio, offset):
@@ -150,7 +150,6 @@ def test_mean_differences_are_integrals(first, second, ratio, offset):
 
 
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=8), st.lists(st.floats(-50, 50), min_size=1, max_size=8))
-@settings(max_examples=60)
 def test_mean_distances_of_ensembles_are_double_sums(left, right):
     x, z = np.array(left), np.array(right)
     one, two = Samples(x[None]), Samples(z[None])
@@ -171,7 +170,7 @@ def test_vector_ensembles_and_their_partners_by_double_sums():
     assert normal.mean_difference(Samples(x)) == pytest.approx(expected, rel=1e-13)
 
 
-@pytest.mark.parametrize("mean, sd", [(0.0, 1.0), (0.3, 1.0), (7.0, 1.0), (1.0, 1e-3), (1e5, 1.0)])
+@each("mean, sd", [(0.0, 1.0), (0.3, 1.0), (7.0, 1.0), (1.0, 1e-3), (1e5, 1.0)])
 def test_mean_length_of_round_normal_vectors_is_a_hypergeometric_function(mean, sd):
     for d in (2, 3, 10):
         squares = np.zeros((1, d))

@@ -17,6 +17,7 @@ from calibrant.forecasts import (
     target_deviation,
     target_discrepancy,
 )
+from naming import each
 
 N = 6
 
@@ -46,7 +47,7 @@ def _laws():
 LAWS = _laws()
 EXACT = {name: law for name, law in LAWS.items() if law.is_exact}
 PROFILES = ("gaussian", "exponential")
-every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+every_law = each("law", LAWS)
 
 
 def distance(one, other):
@@ -134,7 +135,7 @@ class TestEveryLaw:
         assert (np.ptp(parts, axis=0).max() == 0) == law.is_exact
 
 
-@pytest.mark.parametrize("law", EXACT.values(), ids=EXACT)
+@each("law", EXACT)
 def test_exact_discrepancies_are_inner_products(law):
     for profile in PROFILES:
         f = forecasts(law)
@@ -217,12 +218,12 @@ def test_few_draws_leave_the_discrepancy_of_calibrated_rows_unbiased():
     """The draws are one more part of a row, so that the mean over pairs of rows stays 0, here with two draws a row."""
     rng = np.random.default_rng(6)
     means = []
-    for seed in range(400):
+    for seed in range(200):
         law = MonteCarlo(stats.t(df=5, loc=rng.normal(size=20)), n_draws=2, seed=seed)
         f = Forecasts(law, law.sample(rng, 1)[:, 0])
         h = target_discrepancy(f, f, "gaussian", 1.0)
         means.append((h.sum() - np.trace(h)) / (20 * 19))
-    assert abs(np.mean(means)) < 4 * np.std(means) / np.sqrt(400)
+    assert abs(np.mean(means)) < 4 * np.std(means) / np.sqrt(200)
     assert np.std(means) < 0.05  # Degenerate: of order 1 / 20, not 1 / sqrt(20).
 
 

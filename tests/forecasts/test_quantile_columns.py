@@ -9,6 +9,7 @@ from calibrant import Forecasts, InputError, Quantiles
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import CRPS, IntervalCoverage, IntervalScore, LogScore, PinballLoss
 from forecast_laws import crps_by_definition
+from naming import each
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 steps = st.lists(st.floats(0.05, 3), min_size=4, max_size=4)
@@ -83,7 +84,7 @@ def test_infinite_quantiles_of_calibrators():
         both.mean()
 
 
-@pytest.mark.parametrize(
+@each(
     "levels, values, words",
     [
         ([0.5], [[1.0]], "at least two numbers between 0 and 1"),

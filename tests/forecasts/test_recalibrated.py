@@ -20,6 +20,7 @@ from calibrant import (
 from calibrant.forecasts import ProbabilityMap, join
 from calibrant.metrics import CRPS, SKCE
 from forecast_laws import crps_by_definition
+from naming import each
 
 MAP = ProbabilityMap([0.02, 0.1, 0.3, 0.55, 0.97], [0.05, 0.3, 0.4, 0.5, 0.8])
 BASES = {
@@ -29,11 +30,11 @@ BASES = {
     "mixture": Mixture([0.3, 0.7], [Normal([0.0], 1.0), Normal([4.0], 2.0)]),
     "quantiles": Quantiles([0.1, 0.4, 0.5, 0.9], [[0.0, 1.0, 1.5, 4.0]], tails="exponential"),
 }
-every_base = pytest.mark.parametrize("base", BASES.values(), ids=BASES)
+every_base = each("base", BASES)
 
 
 @every_base
-@pytest.mark.parametrize("y", [-5.0, 2.3, 12.0])
+@each("y", [-5.0, 2.3, 12.0])
 def test_the_crps_is_the_integral(base, y):
     law = Recalibrated(base, MAP)
     cuts = np.concatenate([law.quantile(MAP.shares[1:-1])[0], base.quantile([0.1, 0.4, 0.5, 0.9])[0]])

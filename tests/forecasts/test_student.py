@@ -9,9 +9,10 @@ from scipy import stats
 from calibrant import Forecasts, InputError, Normal, Student
 from calibrant.metrics import CRPS, ENCE, FORECAST_METRICS, Sharpness
 from forecast_laws import crps_by_definition
+from naming import each
 
 
-@pytest.mark.parametrize("scale, y, expected", [(1, 0, 0.257025363), (1, 1, 0.603830563), (2, 3, 1.937056985)])
+@each("scale, y, expected", [(1, 0, 0.257025363), (1, 1, 0.603830563), (2, 3, 1.937056985)])
 def test_the_crps_is_that_of_scoringrules(scale, y, expected):
     assert CRPS()(Forecasts(Student([0.0], scale, 5.0), [float(y)])) == pytest.approx(expected, abs=1e-9)
 

@@ -9,13 +9,14 @@ import pytest
 
 from calibrant import InputError
 from calibrant.groups.columns import Levels, as_table, as_values, cut_into_levels
+from naming import each
 
 
 def values_of(column):
     return as_table({"x": column}, len(column))["x"]
 
 
-@pytest.mark.parametrize(
+@each(
     "column, expected",
     [
         ([1, 2, 3], [1.0, 2.0, 3.0]),
@@ -63,7 +64,7 @@ def test_a_number_that_is_mostly_the_same_is_cut_at_most_where_it_changes():
     assert counts.tolist() == [900, 100]
 
 
-@pytest.mark.parametrize(
+@each(
     "column, words",
     [
         ([None] * 100, "all values are missing"),

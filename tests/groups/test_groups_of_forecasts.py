@@ -10,6 +10,7 @@ from calibrant.forecasts import Quantiles
 from calibrant.groups import GroupSearch
 from calibrant.groups.score_sums import BIAS, SPREAD, ScoreSum
 from calibrant.groups.subjects import spread_of_shifted
+from naming import each
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -20,7 +21,7 @@ def irwin_hall_tail(n, x):
     return 1 - below
 
 
-@pytest.mark.parametrize("n, x", [(5, 3.5), (8, 6.0), (12, 8.0), (12, 9.5)])
+@each("n, x", [(5, 3.5), (8, 6.0), (12, 8.0), (12, 9.5)])
 def test_tails_of_uniform_numbers_are_those_of_irwin_and_hall(n, x):
     exact = 2 * irwin_hall_tail(n, x)
     for total in (x - n / 2, n / 2 - x):
@@ -34,8 +35,8 @@ def test_mean_and_variance_are_those_of_uniform_transforms(score):
     assert np.var(score.of(u)) == pytest.approx(score.variance, abs=1e-9)
 
 
-@pytest.mark.parametrize("score", [BIAS, SPREAD])
-@pytest.mark.parametrize("weights", [np.ones(60), np.random.default_rng(0).exponential(size=200)])
+@each("score", [BIAS, SPREAD])
+@each("weights", [np.ones(60), np.random.default_rng(0).exponential(size=200)])
 def test_pvalues_are_uniform_up_to_chance(score, weights):
     """Half of 60 p-values, and a hundredth of 4000 sums in a tail, with bounds of 4.5 standard deviations."""
     rng = np.random.default_rng(1)
@@ -67,8 +68,8 @@ def drawn(n, rng, *, shift=0.0, factor=1.0, law="normal"):
     return Forecasts(laws[law](), targets), {"a": columns[0], "b": columns[1]}
 
 
-@pytest.mark.parametrize("law", ["normal", "ensemble", "quantiles"])
-@pytest.mark.parametrize(
+@each("law", ["normal", "ensemble", "quantiles"])
+@each(
     "off, direction",
     [
         ({"shift": 1.0}, "too low"),

@@ -8,6 +8,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, logit
 
 from calibrant.groups.rows import Rows, offset, saved, worth_of
+from naming import each
 
 CLIP = 1e-15
 
@@ -31,9 +32,9 @@ def drawn(seed, n=60, centre=0.0, spread=1.0, shift=0.0, *, weighted=False):
     return Rows(expit(odds), events, rng.gamma(0.5, size=n) + 1e-3 if weighted else np.ones(n))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("centre", "spread", "shift"),
+@each("weighted", [False, True])
+@each(
+    "centre, spread, shift",
     [(0, 1, 0), (2.3, 0.4, -1.2), (-9, 0.2, 9), (9, 0.2, -12), (0, 6, 2), (-4, 3, 12), (0, 15, -3)],
 )
 def test_the_offset_is_the_most_likely_one(centre, spread, shift, weighted):
@@ -91,8 +92,8 @@ def test_an_offset_never_raises_the_loss_of_the_rows_it_was_learnt_from(rows):
         assert loss(shift, some) <= loss(fitted(some), some) * (1 + 1e-6) + 1e-6
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("both", [False, True])
+@each("weighted", [False, True])
+@each("both", [False, True])
 def test_the_worth_is_the_fall_of_the_mean_loss_on_other_rows(both, weighted):
     """Of a group predicted at 91% of which 77% happen, the fix of one half makes the other better."""
     rows = drawn(4, n=400, centre=2.3, spread=0.4, shift=-1.2, weighted=weighted)

@@ -11,6 +11,7 @@ from calibrant.groups.search import POWER
 from calibrant.hypotest import ECCETest
 from calibrant.results import as_record
 from group_cases import logistic, seeded_example, world
+from naming import each
 
 PROBS, LABELS, FEATURES = seeded_example()
 P = Predictions(PROBS, LABELS)
@@ -118,7 +119,7 @@ def share_found(runs, n, shift):
 
 def test_the_level_holds():
     """At most 5% of null sets, plus three standard errors of a Monte Carlo share."""
-    assert share_found(30, 400, 0.0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 30)
+    assert share_found(20, 400, 0.0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 20)
 
 
 def test_the_power_is_high():
@@ -132,7 +133,7 @@ def test_what_is_detectable_is_found_with_the_power_that_is_said():
     part = np.where(np.arange(n) < n // 10, "a", "b")
     said = GroupSearch(leaves=1)(Predictions(np.full(n, 0.5), np.arange(n) % 2), features={"part": part}, rng=0)
     size = next(each.size for each in said.detectable if each.share == 0.1)
-    for _ in range(40):
+    for _ in range(25):
         labels = rng.random(n) < 0.5 + size * (part == "a")
         found = GroupSearch(leaves=1)(Predictions(np.full(n, 0.5), labels), features={"part": part}, rng=0)
         hits.append(found.n_found > 0)
@@ -177,11 +178,11 @@ def test_weights_are_relative_and_a_row_of_weight_0_is_absent():
 
 def test_weighted_groups_hold_their_level():
     rng, hits = np.random.default_rng(6), []
-    for r in range(30):
+    for r in range(20):
         p, features = world(400, 0.0, rng)
         weighted = Predictions(p.positive, p.labels, rng.exponential(size=400))
         hits.append(GroupSearch()(weighted, features=features, rng=r).n_found > 0)
-    assert np.mean(hits) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 30)
+    assert np.mean(hits) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 20)
 
 
 def test_clusters_stay_together_and_copies_of_rows_are_no_evidence():
@@ -245,7 +246,7 @@ def test_missing_values_are_a_level():
     assert again.found[0].label == "plan is missing and h = 1"
 
 
-@pytest.mark.parametrize(
+@each(
     "call, words",
     [
         (lambda: GroupSearch()(P, features={"x": [1, 2]}), "one value per row in every column, but 'x' has shape"),

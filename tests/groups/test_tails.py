@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from calibrant._core.laws import expit
 from calibrant.groups.tails import EXACT_ROWS, EventSum, count_law
+from naming import each
 
 probabilities = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=8)
 
@@ -53,7 +54,6 @@ def counts_and_shifts(draw):
     return log_odds, draw(st.integers(0, n)), draw(st.floats(-40, 40))
 
 
-@settings(max_examples=200)
 @given(counts_and_shifts())
 def test_one_law_gives_the_tail_at_every_shift(case):
     """Against the law of the shifted probabilities, as far in the tail as that one has digits."""
@@ -76,8 +76,8 @@ def test_one_law_serves_a_whole_search_of_limits(monkeypatch):
     assert count_law(expit(log_odds + high))[:71].sum() == pytest.approx(0.025, rel=1e-4)
 
 
-@pytest.mark.parametrize("mean, sd", [(-4.0, 1.0), (0.0, 1.0), (1.0, 2.0)])
-@pytest.mark.parametrize("z", [-5.0, -3.0, 2.0, 4.0, 6.0])
+@each("mean, sd", [(-4.0, 1.0), (0.0, 1.0), (1.0, 2.0)])
+@each("z", [-5.0, -3.0, 2.0, 4.0, 6.0])
 def test_the_saddlepoint_agrees_with_the_exact_law(mean, sd, z):
     rng = np.random.default_rng(0)
     probs = 1 / (1 + np.exp(-rng.normal(mean, sd, 3000)))

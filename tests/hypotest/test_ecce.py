@@ -7,6 +7,7 @@ import pytest
 from binary_cases import binary, published
 from calibrant import InputError, Predictions
 from calibrant.hypotest.cumulative import ECCETest, maximum_tail, range_tail
+from naming import each
 
 MAPIE = Predictions([0.1, 0.9, 0.21, 0.9, 0.5], [0, 1, 0, 1, 0])
 
@@ -27,7 +28,7 @@ def range_by_series(x):
         return float(1 - mpmath.fsum((8 / x**2 + 2 / rate) * mpmath.exp(-2 * rate / x**2) for rate in rates))
 
 
-@pytest.mark.parametrize("x", [0.11, 0.5, 1.0, 1.499999, 1.5, 2.0, 3.0, 5.0, 10.0, 25.0])
+@each("x", [0.11, 0.5, 1.0, 1.499999, 1.5, 2.0, 3.0, 5.0, 10.0, 25.0])
 def test_tails_agree_with_the_series_of_the_distribution(x):
     assert maximum_tail(x) == pytest.approx(maximum_by_series(x), rel=1e-12)
     assert range_tail(x) == pytest.approx(range_by_series(x), rel=1e-12)
@@ -81,7 +82,7 @@ def test_published_values_of_random_data():
     assert ECCETest("mad")(Predictions(probs, labels)).pvalue == pytest.approx(0.2148, abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     "labels, weights, expected",
     [
         ([0, 1, 0, 1], None, 0.67082),
@@ -118,7 +119,7 @@ def worst_interval(p):
     return max(errors.items(), key=lambda item: item[1])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_the_range_is_the_largest_net_error_of_any_interval(seed):
     raw = binary(40, seed, sharpness=2.0, weighted=True)
     p = Predictions(raw.positive.round(1).clip(0.05, 0.95), raw.labels, raw.weights)

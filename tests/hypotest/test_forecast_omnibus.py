@@ -12,6 +12,7 @@ from calibrant.hypotest.forecasts import evidence as module
 from calibrant.hypotest.forecasts.evidence import ForecastEvidence
 from calibrant.hypotest.forecasts.scores import LEVELS, column_grid, mid_ranks, places, rank_grid, usual_grid
 from calibrant.hypotest.forecasts.transforms import all_transforms
+from naming import each
 
 SCORES = (
     lambda z: z,
@@ -49,8 +50,8 @@ def as_quantiles(f, levels=(0.05, 0.25, 0.5, 0.75, 0.95)):
     return Forecasts(Quantiles(levels, f.distribution.quantile(list(levels))), f.targets, f.weights)
 
 
-@pytest.mark.parametrize(
-    ("grid", "known"),
+@each(
+    "grid, known",
     [
         (usual_grid(), usual_grid().edges),
         (rank_grid(5), np.arange(1, 6) / 6),
@@ -100,7 +101,7 @@ def slow_statistics(f, transforms):
     return found
 
 
-@pytest.mark.parametrize("kind", ["normal", "weighted", "quantiles", "ensemble", "constant"])
+@each("kind", ["normal", "weighted", "quantiles", "ensemble", "constant"])
 def test_statistics_are_those_of_the_definition(kind):
     f = forecasts(40, weights=np.arange(1.0, 41) if kind == "weighted" else None)
     f = {"quantiles": as_quantiles, "ensemble": lambda f: as_ensembles(f, 5)}.get(kind, lambda f: f)(f)
@@ -156,9 +157,9 @@ def test_the_places_of_ensembles_do_not_change_if_the_target_changes_places_with
 
 @pytest.mark.parametrize("kind", ["members 2", "members 5", "rounded", "weighted quantiles", "tied quantiles"])
 def test_the_level_is_held(kind):
-    """Of 100 tests at 10%, a binomial law leaves fewer than 2 or more than 21 in 1 case of 1000."""
+    """Of 60 tests at 10%, a binomial law leaves none in 2 cases of 1000, and more than 14 in 1."""
     rejected = 0
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         f = forecasts(30, seed, weights=rng.exponential(size=30) if kind.startswith("weighted") else None)
         if kind.startswith("members"):
@@ -175,7 +176,7 @@ def test_the_level_is_held(kind):
             targets[inside], values[:, 1] = values[inside, 2], values[:, 2]
             f = Forecasts(Quantiles(f.distribution.levels, values), targets)
         rejected += OmnibusTest(39)(f, rng=seed).pvalue <= 0.1
-    assert 2 <= rejected <= 21
+    assert 1 <= rejected <= 14
 
 
 WRONG = {
@@ -192,8 +193,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("kind", ["normal", "quantiles", "ensembles"])
+@each("wrong", list(WRONG))
+@each("kind", ["normal", "quantiles", "ensembles"])
 def test_what_is_wrong_is_found_and_named(wrong, kind):
     noise, words = WRONG[wrong]
     f = forecasts(400, noise=noise)

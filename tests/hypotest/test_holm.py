@@ -5,6 +5,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant.hypotest.holm import holm
+from naming import each
 
 
 def holm_by_closure(pvalues):
@@ -18,7 +19,7 @@ def holm_by_closure(pvalues):
     return adjusted
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_it_is_the_closure_of_bonferroni(seed):
     rng = np.random.default_rng(seed)
     pvalues = np.round(rng.random(rng.integers(1, 8)) ** 3, 2)  # with ties
@@ -44,7 +45,7 @@ def test_the_chance_of_any_false_rejection_is_kept():
     assert any_rejected == pytest.approx(1 - 0.99**5, abs=3.9 * np.sqrt(0.049 * 0.951 / 4000))
 
 
-@pytest.mark.parametrize("bad", [[0.1, 1.2], [-0.1], [0.1, np.nan], [[0.1, 0.2]], []])
+@each("bad", [[0.1, 1.2], [-0.1], [0.1, np.nan], [[0.1, 0.2]], []])
 def test_what_is_not_a_pvalue_is_refused(bad):
     with pytest.raises(InputError, match="pvalues must"):
         holm(bad)

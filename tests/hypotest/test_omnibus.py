@@ -17,6 +17,7 @@ from calibrant.hypotest.evidence import kernel, line
 from calibrant.hypotest.finding.facts import facts_of
 from calibrant.hypotest.omnibus import combined_pvalue, gather
 from calibrant.metrics import ECE, CoxSlope
+from naming import each
 from simulate import calibrated, draw_labels, sharpened
 from studies.validity.cells import inflate, rotate
 
@@ -30,7 +31,6 @@ def test_it_is_the_first_of_all_tests():
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(2, 12), st.booleans())
-@settings(max_examples=60)
 def test_the_rule_is_its_definition(seed, m, n, ties):
     statistics = np.abs(np.random.default_rng(seed).normal(size=(m, n)))
     statistics = statistics.round() if ties else statistics
@@ -264,7 +264,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("data", ODD.values(), ids=ODD)
+@each("data", ODD)
 def test_odd_data_gives_a_pvalue(data):
     result = OmnibusTest(19)(Predictions(*data), rng=0)
     assert 0 < result.pvalue <= 1
@@ -291,7 +291,7 @@ def shifted(slope, shift, n=3000):
     return Predictions(expit(slope * log_odds + shift), (rng.random(n) < expit(log_odds)).astype(int))
 
 
-@pytest.mark.parametrize("slope, shift, words", [(0.8, 1.5, "too timid"), (1.2, -1.5, "too extreme"), (1.0, 1.5, None)])
+@each("slope, shift, words", [(0.8, 1.5, "too timid"), (1.2, -1.5, "too extreme"), (1.0, 1.5, None)])
 def test_a_wrong_mean_does_not_turn_the_direction_of_slope_and_spread(slope, shift, words):
     p = shifted(slope, shift)
     parts = OmnibusTest(39)(p, rng=0).details["parts"]

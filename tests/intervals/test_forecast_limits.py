@@ -18,6 +18,7 @@ from calibrant.metrics import (
     Sharpness,
 )
 from calibrant.metrics.forecast_metric import draw_masses, exchanged
+from naming import each
 
 SCORES = {
     "crps": CRPS(),
@@ -76,8 +77,8 @@ def test_coverage_has_the_limits_of_wilson():
     assert found.method == "wilson"
 
 
-@pytest.mark.parametrize(
-    ("metric", "n", "reason"),
+@each(
+    "metric, n, reason",
     [
         (CRPS(), 49, "at least 50 rows are needed"),
         (IntervalScore(), 149, "at least 150 rows are needed"),
@@ -122,7 +123,7 @@ def test_weights_that_leave_few_rows_are_refused():
         interval(heavy, CRPS())
 
 
-@pytest.mark.parametrize("name", ["mace", "rmsce", "mace-interval", "ence", "interval-coverage", "skce", "ucme"])
+@each("name", ["mace", "rmsce", "mace-interval", "ence", "interval-coverage", "skce", "ucme"])
 def test_what_chance_makes_of_normal_forecasts_is_what_redrawn_targets_make(name):
     rng = np.random.default_rng(1)
     metric, f = FORECAST_METRICS[name], world(rng, 60)
@@ -133,7 +134,7 @@ def test_what_chance_makes_of_normal_forecasts_is_what_redrawn_targets_make(name
     assert 0.75 < quick.std() / slow.std() < 1.33
 
 
-@pytest.mark.parametrize("name", ["mace", "rmsce", "mace-interval", "ence", "interval-coverage"])
+@each("name", ["mace", "rmsce", "mace-interval", "ence", "interval-coverage"])
 def test_what_chance_makes_of_ensembles_is_what_other_calibrated_ones_show(name):
     rng = np.random.default_rng(2)
     metric = FORECAST_METRICS[name]

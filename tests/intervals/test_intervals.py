@@ -40,6 +40,7 @@ from calibrant.metrics import (
 )
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
+from naming import each
 from simulate import calibrated, sharpened
 
 SQUARED = DebiasedSquaredGap(EqualWidth(15))
@@ -51,7 +52,7 @@ def binary(n, slope, rng):
     """Predictions of which the true log-odds are `slope` times the predicted ones."""
     probs = rng.beta(2, 2, n)
     labels = (rng.random(n) < expit(slope * logit(probs))).astype(int)
-    return Predictions(probs, labels)
+    return Predictions._trusted(np.column_stack([1 - probs, probs]), labels, np.ones(n), (0, 1))  # Hundreds of sets.
 
 
 def monte_carlo_bound(level, n_sets):
@@ -180,8 +181,8 @@ def test_limits_of_a_pair_law_contain_the_estimate(estimate, seen, observed, typ
     assert low <= estimate <= high
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS if name.startswith("rms-debiased")])
-@pytest.mark.parametrize("temperature", [1.0, 0.4])
+@each("name", [name for name in METRICS if name.startswith("rms-debiased")])
+@each("temperature", [1.0, 0.4])
 def test_limits_of_the_root_mean_square_error_are_about_the_value(name, temperature):
     p = sharpened(calibrated(n=900, k=3), temperature)
     limits = interval(p, METRICS[name], rng=0)
@@ -293,8 +294,8 @@ class Definition:
 LIFTS = [RMS, *(Root(lift(SQUARED)) for lift in (TopLabel, Classwise, PerPredictedClass))]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("metric", LIFTS, ids=repr)
+@each("weighted", [False, True])
+@each("metric", LIFTS)
 def test_parts_are_sums_over_pairs(metric, weighted):
     p = calibrated(n=24, k=3, seed=5)
     if weighted:
@@ -316,7 +317,7 @@ def test_observed_squares_are_those_of_the_residuals_about_the_mean_of_their_bin
     assert square_sums(parts_of(RMS, p)).observed == pytest.approx(sum(by_pair) / 30**2, rel=1e-9)
 
 
-@pytest.mark.parametrize("metric", LIFTS, ids=repr)
+@each("metric", LIFTS)
 def test_debiased_limits_solve_the_equation_of_their_variances(metric):
     """V(t) = c + s t, with c as expected and V at the estimate as observed, from sums over pairs by two loops."""
     p = sharpened(calibrated(n=30, k=3, seed=8), 0.6)
@@ -345,7 +346,7 @@ def filled_by_definition(p, metric):
     return filled >= everything * 2 / 3
 
 
-@pytest.mark.parametrize("metric", LIFTS, ids=repr)
+@each("metric", LIFTS)
 def test_limits_are_refused_where_bins_are_not_filled(metric):
     found = set()
     for n in (40, 80, 160, 320, 640):
@@ -381,7 +382,7 @@ def test_bins_of_one_row_say_nothing():
     assert (limits.low, limits.high) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("metric", [*LIFTS, *(root.metric for root in LIFTS)], ids=repr)
+@each("metric", [*LIFTS, *(root.metric for root in LIFTS)])
 def test_the_difference_of_gaps_turns_with_the_order_of_the_models_and_is_0_for_twins(metric):
     good = calibrated(n=400, k=3)
     bad = sharpened(good, 0.4)
@@ -395,8 +396,8 @@ def test_the_difference_of_gaps_turns_with_the_order_of_the_models_and_is_0_for_
     assert (same.value, same.limits.low, same.limits.high, same.pvalue) == pytest.approx((0, 0, 0, 1), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("temperature", [1.0, 0.9, 0.7])
+@each("seed", range(12))
+@each("temperature", [1.0, 0.9, 0.7])
 def test_limits_of_a_difference_of_roots_contain_it_and_exclude_0_if_and_only_if_the_p_value_says_so(seed, temperature):
     good = calibrated(n=200, k=2, seed=seed)
     bad = sharpened(good, temperature)
@@ -478,7 +479,7 @@ def test_debiased_limits_of_the_under_confident_are_not_too_wide():
     assert 0.93 < covered / n_sets < 0.97
 
 
-@pytest.mark.parametrize("metric", [NLL(), Brier(), Accuracy()])
+@each("metric", [NLL(), Brier(), Accuracy()])
 def test_limits_of_scores_cover(metric):
     rng = np.random.default_rng(1)
     truth = metric(binary(200_000, 0.7, rng))
@@ -489,7 +490,7 @@ def test_limits_of_scores_cover(metric):
     assert abs(covered / n_sets - 0.95) < 0.02 + monte_carlo_bound(0.95, n_sets)
 
 
-@pytest.mark.parametrize("slope", [1.0, 0.4, 2.0])
+@each("slope", [1.0, 0.4, 2.0])
 def test_the_law_of_skce_covers(slope):
     rng = np.random.default_rng(2)
     metric = SKCE(KERNEL)
@@ -589,7 +590,7 @@ def test_weights_in_proportion_change_nothing():
         assert (two.low, two.high) == pytest.approx((one.low, one.high), rel=1e-9)
 
 
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@each("metric", METRICS)
 def test_every_metric_has_a_method_or_none_and_no_calibration_error_has_percentiles(metric):
     p = calibrated(n=60, k=3)
     method = method_for(metric, p)
@@ -820,7 +821,7 @@ def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits(
     assert interval(p, Accuracy(), bootstrap=many, rng=0).method == "hall"
 
 
-@pytest.mark.parametrize(
+@each(
     "metric, method",
     [
         (NLL(), "law"),

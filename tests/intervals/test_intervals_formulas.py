@@ -17,6 +17,7 @@ from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import NLL, Brier, CoxIntercept, CoxSlope, InTheLarge, ObservedExpectedRatio
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
+from naming import each
 from simulate import calibrated, sharpened
 
 COEFFICIENTS = [CoxSlope(), CoxIntercept(), InTheLarge(), ObservedExpectedRatio()]
@@ -100,7 +101,7 @@ def test_limits_of_a_score_are_those_of_its_rows_with_one_row_of_the_expected_ki
 
 
 @pytest.mark.parametrize("metric", COEFFICIENTS, ids=NAMES)
-@pytest.mark.parametrize("k", [2, 3])
+@each("k", [2, 3])
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10**6))
 def test_influences_are_derivatives_with_respect_to_the_weights(metric, k, seed):
@@ -120,8 +121,8 @@ def test_influences_are_derivatives_with_respect_to_the_weights(metric, k, seed)
         assert influence[i] == pytest.approx((up - down) / (2 * step), rel=1e-3, abs=1e-5 * np.abs(influence).max())
 
 
-@pytest.mark.parametrize("position, metric", [(0, CoxIntercept()), (1, CoxSlope())])
-@pytest.mark.parametrize("clustered", [False, True])
+@each("position, metric", [(0, CoxIntercept()), (1, CoxSlope())])
+@each("clustered", [False, True])
 def test_the_sandwich_is_that_of_dense_matrices(position, metric, clustered):
     rng = np.random.default_rng(4)
     p = binary(120, rng, weights=rng.uniform(0.2, 3.0, 120))

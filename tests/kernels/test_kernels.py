@@ -24,6 +24,7 @@ from calibrant.kernels import (
 from calibrant.kernels.distances import EXACT_MEDIAN_ROWS, FEW_ROWS
 from calibrant.metrics import SKCE
 from kernel_oracles import PROFILES
+from naming import each
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore:there are fewer rows:calibrant.DataWarning")
@@ -46,7 +47,7 @@ class TestEveryKernel:
         assert np.abs(matrix).max() <= kernel.bound + 1e-15
 
 
-@pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if isinstance(k, RadialKernel)], ids=repr)
+@each("kernel", [k for k in KERNELS.values() if isinstance(k, RadialKernel)])
 def test_profiles_equal_their_formulas(kernel):
     u = np.linspace(0, 5, 11)
     assert kernel.values(u) == pytest.approx(PROFILES[kernel.profile](u, kernel.shape))
@@ -69,8 +70,8 @@ def test_tuning_reaches_into_compositions():
     assert tuned == expected
 
 
-@pytest.mark.parametrize("distance", [TotalVariation(), Euclidean()])
-@pytest.mark.parametrize("n", [2, 3, 300, 513])
+@each("distance", [TotalVariation(), Euclidean()])
+@each("n", [2, 3, 300, 513])
 def test_the_median_distance_is_that_of_all_different_pairs(distance, n):
     points = calibrated(n=n, k=3).probs
     matrix = distance.pairwise(points, points)
@@ -128,7 +129,7 @@ def test_a_kernel_that_is_none_is_pointed_out():
         SKCE(GaussianKernel(TotalVariation()) @ WhiteKernel())(calibrated(k=4))
 
 
-@pytest.mark.parametrize(
+@each(
     "build, error, words",
     [
         (lambda: ExponentialKernel(lengthscale=0), InputError, "lengthscale must be positive and finite"),

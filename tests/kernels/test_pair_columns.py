@@ -7,6 +7,7 @@ from calibrant import Forecasts, Normal
 from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, TotalVariation, WhiteKernel
 from calibrant.kernels.discrepancy import pair_matrix, prediction_pairs, tune
 from calibrant.kernels.pairs import PairMatrix, SortedPairs
+from naming import each
 from simulate import calibrated
 
 RNG = np.random.default_rng(0)
@@ -27,7 +28,7 @@ MATRICES = {
 }
 
 
-@pytest.mark.parametrize("name", MATRICES)
+@each("name", list(MATRICES))
 def test_columns_are_products_with_unit_vectors(name):
     matrix: PairMatrix = MATRICES[name]
     columns = np.array([0, 3, 40, 69])

@@ -16,6 +16,7 @@ from calibrant.kernels import (
 from calibrant.kernels.discrepancy import pair_matrix
 from calibrant.kernels.random_features import feature_pairs
 from calibrant.metrics import SKCE
+from naming import each
 from simulate import calibrated, sharpened
 
 KERNELS = [
@@ -26,8 +27,8 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("unbiased", [True, False])
+@each("kernel", KERNELS)
+@each("unbiased", [True, False])
 def test_the_exact_value_lies_within_four_standard_errors(kernel, unbiased):
     source = sharpened(calibrated(n=200, k=4), 0.5)
     p = Predictions(source.probs, source.labels, np.random.default_rng(0).random(200))

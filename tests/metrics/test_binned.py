@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions, reliability_curve
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.metrics import ECE, ChanceECE, Classwise, DebiasedECE, PerPredictedClass, TopLabel
+from naming import each
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Tiny data is the point here.
@@ -54,7 +55,6 @@ rows = st.lists(st.tuples(decimals, st.integers(0, 1), st.integers(0, 3)), min_s
 )
 
 
-@settings(max_examples=80)
 @given(rows, st.integers(1, 12), st.sampled_from([1, 2, 3.5, math.inf]))
 def test_ece_equals_its_definition_on_round_probabilities(rows, n_bins, norm):
     p, y, w = (list(column) for column in zip(*rows, strict=True))
@@ -63,7 +63,6 @@ def test_ece_equals_its_definition_on_round_probabilities(rows, n_bins, norm):
     assert ECE(EqualWidth(n_bins), norm)(Predictions(p, y, w)) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=80)
 @given(rows, st.integers(1, 12))
 def test_equal_mass_ece_equals_its_definition_with_ties_and_weights(rows, n_bins):
     p, y, w = (list(column) for column in zip(*rows, strict=True))
@@ -71,7 +70,6 @@ def test_equal_mass_ece_equals_its_definition_with_ties_and_weights(rows, n_bins
     assert ECE(EqualMass(n_bins))(Predictions(p, y, w)) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=50)
 @given(rows, st.integers(1, 12))
 def test_ece_is_at_least_the_difference_of_the_means(rows, n_bins):
     p, y, w = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
@@ -135,7 +133,7 @@ def test_published_equal_mass_edges(n_bins, edges):
     assert EqualMass(n_bins).cut(values, np.ones(6)).upper[:-1] == pytest.approx(edges)
 
 
-@pytest.mark.parametrize("value, bin_", [(0.0, 0), (0.1, 0), (0.45, 4), (1.0, 9), (0.3, 2), (0.1 + 0.2, 2), (0.7, 6)])
+@each("value, bin_", [(0.0, 0), (0.1, 0), (0.45, 4), (1.0, 9), (0.3, 2), (0.1 + 0.2, 2), (0.7, 6)])
 def test_edges_belong_to_the_bin_below(value, bin_):
     assert EqualWidth(10).cut(np.array([value]), np.ones(1)).index[0] == bin_
 
@@ -186,7 +184,7 @@ def test_debiased_square_averages_to_the_truth():
     assert abs(draws.mean() - expected) < 4 * draws.std() / np.sqrt(len(draws))
 
 
-@pytest.mark.parametrize("n, k", [(500, 2), (2000, 2), (2000, 10)])
+@each("n, k", [(500, 2), (2000, 2), (2000, 10)])
 def test_chance_value_equals_the_mean_over_redraws(n, k):
     from calibrant.hypotest import ConsistencyTest
 
@@ -236,7 +234,7 @@ def test_huge_weights_do_not_overflow():
     assert np.isfinite([curve.low, curve.high, curve.observed]).all()
 
 
-@pytest.mark.parametrize(
+@each(
     "build, words",
     [
         (lambda: EqualWidth(0), "n_bins must be a whole number of at least 1, but is 0"),

@@ -23,10 +23,11 @@ from calibrant.metrics import (
     ObservedExpectedRatio,
     smoothers,
 )
+from naming import each
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
-reproducible = settings(derandomize=True, max_examples=60)
+reproducible = settings(derandomize=True)
 SEPARATED = Predictions([0.1, 0.2, 0.7, 0.9], [0, 0, 1, 1])
 
 
@@ -44,8 +45,8 @@ def loess_by_definition(probs, labels, span, degree):
     return np.array(fitted)
 
 
-@pytest.mark.parametrize("span, degree", [(0.75, 2), (2 / 3, 1), (0.5, 1), (0.3, 2), (1, 1)])
-@pytest.mark.parametrize("seed", [0, 1])
+@each("span, degree", [(0.75, 2), (2 / 3, 1), (0.5, 1), (0.3, 2), (1, 1)])
+@each("seed", [0, 1])
 def test_local_regression_by_its_definition(span, degree, seed):
     p = binary(90, seed)
     gaps = np.abs(p.positive - loess_by_definition(p.positive, p.labels, span, degree))
@@ -105,8 +106,8 @@ def test_published_slope_and_intercept():
     assert InTheLarge()(p) == pytest.approx(-0.0451562, abs=5e-8)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("sharpness, shift", [(0.5, 0.0), (1.7, 0.4), (3.0, -2.0)])
+@each("weighted", [False, True])
+@each("sharpness, shift", [(0.5, 0.0), (1.7, 0.4), (3.0, -2.0)])
 def test_coefficients_are_those_of_the_test(weighted, sharpness, shift):
     p = binary(600, 4, sharpness, shift, weighted=weighted)
     details = CoxTest()(p).details
@@ -204,7 +205,7 @@ def test_cumulative_errors_of_the_calzone_data(sharpness, mad, span):
     assert (ECCE()(p), ECCE("range")(p)) == pytest.approx((mad, span), abs=5e-8)
 
 
-@pytest.mark.parametrize(
+@each(
     "build, kind, message",
     [
         (lambda: Loess(0), InputError, "span must be a number above 0 and at most 1, but is 0"),

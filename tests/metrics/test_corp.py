@@ -22,6 +22,7 @@ from calibrant.metrics import (
     segment_decomposition,
 )
 from calibrant.results import as_record
+from naming import each
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
@@ -143,7 +144,7 @@ def test_impossible_labels_with_bins():
 
 
 @both_scores
-@pytest.mark.parametrize("bins", [EqualWidth(4), EqualMass(5), EqualWidth(3, "guo"), EqualWidth(2, "torchmetrics")])
+@each("bins", [EqualWidth(4), EqualMass(5), EqualWidth(3, "guo"), EqualWidth(2, "torchmetrics")])
 @settings(reproducible, max_examples=20)
 @given(st.integers(1, 40), st.sampled_from([4, 1000]), st.integers(0, 2**31))
 def test_the_parts_with_bins_add_up(score, bins, n, levels, seed):
@@ -211,7 +212,7 @@ def test_the_result_can_be_written_out():
     assert record["view"] == "binary"
 
 
-@pytest.mark.parametrize("make", [Miscalibration, Discrimination, Refinement, lambda s: decompose(SMALL, s)])
+@each("make", [Miscalibration, Discrimination, Refinement, lambda s: decompose(SMALL, s)])
 def test_unknown_scores_are_refused(make):
     with pytest.raises(InputError, match='score must be "squared-error" or "log", but is \'brier\''):
         make("brier")

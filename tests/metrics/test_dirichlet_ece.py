@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions
 from calibrant.metrics import DirichletECE, KdeECE
+from naming import each
 from simulate import calibrated, sharpened
 
 SIX = Predictions(
@@ -18,8 +19,8 @@ SIX = Predictions(
 )
 
 
-@pytest.mark.parametrize(
-    ("b", "absolute", "squared"),
+@each(
+    "b, absolute, squared",
     [
         (0.01, 0.9999924, 0.5324173),
         (0.05, 0.9724398, 0.5155840),

@@ -14,7 +14,7 @@ from calibrant.metrics.forecast_metric import ForecastMetric
 from naming import each
 
 OWN = {name: metric for name, metric in FORECAST_METRICS.items() if isinstance(metric, ForecastMetric)}
-every_metric = pytest.mark.parametrize("metric", OWN.values(), ids=OWN)
+every_metric = each("metric", OWN)
 N = 120
 
 
@@ -68,7 +68,7 @@ def with_fixed_bins(metric):
     return replace(metric, bins=Thirds()) if isinstance(metric, ENCE) else metric
 
 
-@pytest.mark.parametrize(("data", "metric"), [(d, OWN[m]) for d, m in SUITED.values()], ids=SUITED)
+@each("data, metric", {name: (data, OWN[metric]) for name, (data, metric) in SUITED.items()})
 class TestEveryMetric:
     def test_declares_how_it_behaves(self, metric, data):
         assert metric.family in {"score", "binned"}
@@ -130,7 +130,7 @@ def scaled(data, factor, shift):
 UNIT = {"crps", "crps-fair", "pinball", "interval-score", "interval-width", "sharpness"}
 
 
-@pytest.mark.parametrize(("data", "name"), SUITED.values(), ids=SUITED)
+@each("data, name", SUITED)
 @each("factor, shift", [(7.0, -3.0), (1e-9, 0.0), (1e6, 1e6)])
 def test_a_change_of_unit_acts_as_it_must(data, name, factor, shift):
     metric = OWN[name]
@@ -147,7 +147,7 @@ def test_single_precision_agrees(metric):
     assert metric(single) == pytest.approx(metric(Forecasts(Normal(loc, scale), targets)), rel=2e-6, abs=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name, metric in OWN.items() if metric.better == "lower"])
+@each("name", [name for name, metric in OWN.items() if metric.better == "lower"])
 def test_wrong_forecasts_are_worse(name):
     metric, f = OWN[name], normals(4000)
     loc, scale = f.distribution.loc, f.distribution.scale

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -23,6 +23,7 @@ from calibrant.metrics import (
     QuantileCalibration,
     Sharpness,
 )
+from naming import each
 
 TOOLBOX = Forecasts(Normal([1.0, 2.0, 3.0], [0.1, 0.5, 1.0]), [1.5, 3.0, 2.0])
 HUNDRED = tuple(np.linspace(0, 1, 100).tolist())
@@ -39,7 +40,7 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("metric, value", PUBLISHED.values(), ids=PUBLISHED)
+@each("metric, value", PUBLISHED)
 def test_values_that_uncertainty_toolbox_publishes(metric, value):
     assert metric(TOOLBOX) == pytest.approx(value, abs=1e-7)
 
@@ -75,8 +76,8 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-@pytest.mark.parametrize("y", [-3.0, 0.4, 12.0])
+@each("law", LAWS)
+@each("y", [-3.0, 0.4, 12.0])
 def test_crps_is_the_integral_of_squared_differences(law, y):
     def integrand(x, step):
         return (law.cdf(np.array([x]))[0] - step) ** 2
@@ -91,7 +92,6 @@ def test_crps_is_the_integral_of_squared_differences(law, y):
 
 
 @given(st.lists(st.floats(-9, 9), min_size=2, max_size=7), st.floats(-9, 9))
-@settings(max_examples=60)
 def test_crps_of_an_ensemble_by_its_definition(members, y):
     x, f = np.array(members), Forecasts(Samples([members]), [y])
     gaps = np.abs(x[:, None] - x)
@@ -186,7 +186,7 @@ def test_ence_without_predicted_spread_is_zero_or_infinite():
     assert ENCE()(Forecasts(f.distribution, [1.0, 3.0])) == math.inf
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
+@each("level", [0.5, 0.8, 0.9, 0.95])
 def test_coverage_counts_targets_between_the_predicted_quantiles(level):
     rng = np.random.default_rng(4)
     laws = [
@@ -227,7 +227,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("make, error, message", BAD.values(), ids=BAD)
+@each("make, error, message", BAD)
 def test_bad_settings_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()

@@ -12,12 +12,13 @@ from calibrant.metrics import Classwise, KdeECE, PerPredictedClass, TopLabel
 from cores import core
 from kde_definition import integral_by_densities, kde_ece_by_loops, kde_ece_by_matrix
 from line_oracles import clustered
+from naming import each
 from simulate import calibrated
 
 KERNELS = ["gaussian", "triweight", "epanechnikov", "beta"]
-EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS)
-BOTH_BOUNDARIES = pytest.mark.parametrize("boundary", ["reflect", "none"])
-BOTH_WAYS = pytest.mark.parametrize("name", ["", "numpy"])
+EVERY_KERNEL = each("kernel", KERNELS)
+BOTH_BOUNDARIES = each("boundary", ["reflect", "none"])
+BOTH_WAYS = each("name", ["", "numpy"])
 
 P = np.array([0.1, 0.2, 0.3, 0.35, 0.6, 0.7, 0.8, 0.9])
 Y = np.array([0, 0, 1, 0, 1, 0, 1, 1])
@@ -71,7 +72,7 @@ def test_equals_the_whole_matrix_on_some_hundred_rows(kernel, boundary, seed, n,
 
 
 @EVERY_KERNEL
-@pytest.mark.parametrize("h", [0.005, 0.03, 0.2])
+@each("h", [0.005, 0.03, 0.2])
 def test_equals_the_whole_matrix_on_a_thousand_rows(kernel, h):
     rng = np.random.default_rng(1)
     c = np.repeat(clustered(rng, 500), 2)
@@ -80,16 +81,13 @@ def test_equals_the_whole_matrix_on_a_thousand_rows(kernel, h):
     assert found == pytest.approx(kde_ece_by_matrix(c, y, h, kernel, "reflect"), abs=1e-8, rel=0)
 
 
-@pytest.mark.parametrize(
-    ("h", "reflected", "plain"),
-    [(0.05, 0.3255324, 0.3255324), (0.1, 0.2432983, 0.2446532), (0.2, 0.1765193, 0.1906792)],
-)
+@each("h, reflected, plain", [(0.05, 0.3255324, 0.3255324), (0.1, 0.2432983, 0.2446532), (0.2, 0.1765193, 0.1906792)])
 def test_eight_rows_give_the_reference_values(h, reflected, plain):
     assert KdeECE(bandwidth=h)(EIGHT) == pytest.approx(reflected, abs=5e-8)
     assert KdeECE(bandwidth=h, boundary="none")(EIGHT) == pytest.approx(plain, abs=5e-8)
 
 
-@pytest.mark.parametrize(("b", "value"), [(0.01, 0.3550515), (0.05, 0.2095085), (0.1, 0.1778333)])
+@each("b, value", [(0.01, 0.3550515), (0.05, 0.2095085), (0.1, 0.1778333)])
 def test_eight_rows_with_the_beta_kernel_give_the_reference_values(b, value):
     assert KdeECE("beta", b)(EIGHT) == pytest.approx(value, abs=5e-8)
 
@@ -185,7 +183,7 @@ def test_a_row_without_weight_is_neither_a_neighbour_nor_counted():
     assert estimate.details["isolated"] == 1
 
 
-@pytest.mark.parametrize("bandwidth", ["cv", "loo", "silverman", "silverman-robust", "mix-n-match", 0.1])
+@each("bandwidth", ["cv", "loo", "silverman", "silverman-robust", "mix-n-match", 0.1])
 @EVERY_KERNEL
 class TestOddData:
     def test_one_row_has_no_neighbours_and_frequency_0(self, kernel, bandwidth):
@@ -221,8 +219,8 @@ def test_a_class_that_is_predicted_once_does_not_break_the_others():
     assert PerPredictedClass(KdeECE())(p) == pytest.approx((20 * 0.4 + 0.7) / 21, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
+@each(
+    "settings, message",
     [
         ({"bandwidth": 0}, "bandwidth must be positive and finite, but is 0"),
         ({"bandwidth": -0.1}, "bandwidth must be positive and finite"),

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from binary_cases import binary
 from calibrant import Predictions
 from calibrant.metrics import CoxIntercept, CoxSlope, InTheLarge
+from naming import each
 
 METRICS = [CoxSlope(), CoxIntercept(), InTheLarge()]
 
@@ -17,7 +18,7 @@ def columns(n):
     return rng.multinomial(n, np.full(n, 1 / n), 30).T * rng.choice([1.0, 1e200], 30)
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=repr)
+@each("metric", METRICS)
 def test_replicates_are_what_each_gives_by_itself(metric):
     p = binary(120, sharpness=1.5, shift=0.3)
     weights = np.column_stack([columns(120), p.labels, 1.0 - p.labels, p.labels == p.predicted])
@@ -28,7 +29,7 @@ def test_replicates_are_what_each_gives_by_itself(metric):
     assert np.ptp(together[:30]) > 0.1
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=repr)
+@each("metric", METRICS)
 def test_redrawn_labels_give_what_each_gives_by_itself(metric):
     p = binary(80, sharpness=1.5, weighted=True)
     labels = np.random.default_rng(6).integers(0, 2, (80, 12))

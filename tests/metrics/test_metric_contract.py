@@ -26,15 +26,13 @@ from calibrant.metrics.lift import Lift
 from naming import each
 from simulate import calibrated, sharpened
 
-every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-calibration_metric = pytest.mark.parametrize(
+every_metric = each("metric", METRICS)
+calibration_metric = each(
     "metric",
     # Slopes and ratios have a right value, not a better direction.
-    [pytest.param(m, id=k) for k, m in METRICS.items() if m.measures == "calibration" and m.better == "lower"],
+    {k: m for k, m in METRICS.items() if m.measures == "calibration" and m.better == "lower"},
 )
-frequency_metric = pytest.mark.parametrize(
-    "metric", [pytest.param(m, id=k) for k, m in METRICS.items() if m.weights == "frequency"]
-)
+frequency_metric = each("metric", {k: m for k, m in METRICS.items() if m.weights == "frequency"})
 every_size = each("k", [2, 3])
 N = 200
 

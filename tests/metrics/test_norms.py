@@ -6,6 +6,7 @@ import pytest
 from calibrant import Forecasts, InputError, Normal, Predictions
 from calibrant.binning import EqualWidth
 from calibrant.metrics import ECE, DirichletECE, KdeECE, QuantileCalibration, SweepECE
+from naming import each
 
 # 0.25 and 0.75 are both 0.25 from their frequencies; no kernel of width 0.01 reaches from one to the other.
 EQUAL_GAPS = Predictions([0.25] * 4 + [0.75] * 4, labels=[0] * 4 + [1] * 4)
@@ -18,15 +19,15 @@ BINARY = {
 }
 
 
-@pytest.mark.parametrize("norm", [1, 1.5, 2, 7])
-@pytest.mark.parametrize("metric", BINARY.values(), ids=BINARY)
+@each("norm", [1, 1.5, 2, 7])
+@each("metric", BINARY)
 def test_of_equal_gaps_it_is_the_gap(metric, norm):
     assert metric(norm)(EQUAL_GAPS) == pytest.approx(0.25, rel=1e-9)
     redrawn = metric(norm).prepare_labels(EQUAL_GAPS)(EQUAL_GAPS.labels[:, None])
     assert redrawn == pytest.approx([0.25], rel=1e-9)
 
 
-@pytest.mark.parametrize("norm", [1, 2, 3])
+@each("norm", [1, 2, 3])
 def test_on_the_simplex_it_is_that_of_vectors(norm):
     # Two classes: each row has the gap twice.
     assert DirichletECE(1e-5, norm)(EQUAL_GAPS) == pytest.approx((2 * 0.25**norm) ** (1 / norm), rel=1e-9)
@@ -48,8 +49,8 @@ def test_of_forecasts_likewise():
     assert [QuantileCalibration(levels, norm=norm)(f) for norm in (1, 2, np.inf)] == pytest.approx([0.5] * 3)
 
 
-@pytest.mark.parametrize("norm", [0.5, 0, np.nan, True, "2", None])
-@pytest.mark.parametrize("metric", [*BINARY.values(), lambda norm: DirichletECE(0.1, norm)])
+@each("norm", [0.5, 0, np.nan, True, "2", None])
+@each("metric", [*BINARY.values(), lambda norm: DirichletECE(0.1, norm)])
 def test_what_is_no_norm_is_refused_alike(metric, norm):
     with pytest.raises(InputError, match=r"norm must be a (finite )?number of at least 1"):
         metric(norm)

@@ -9,12 +9,13 @@ from sklearn.naive_bayes import GaussianNB
 
 from calibrant import InputError, Predictions, scorer
 from calibrant.metrics import ECE, METRICS
+from naming import each
 
 X, y = make_classification(200, n_informative=5, n_classes=3, random_state=0)
 names = np.array(["ash", "birch", "cedar"])[y]
 
 
-@pytest.mark.parametrize("key", METRICS)
+@each("key", list(METRICS))
 def test_every_metric_scores_cross_validation(key):
     scores = cross_val_score(GaussianNB(), X, names, scoring=scorer(key), cv=2)
     assert np.isfinite(scores).all()

@@ -9,6 +9,7 @@ from calibrant import InputError, Predictions
 from calibrant.metrics import SquaredError
 from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.results import as_record
+from naming import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Tiny data is the point here.
 reproducible = settings(derandomize=True)
@@ -167,7 +168,7 @@ def test_the_result_can_be_written_out():
     assert record["mean"]["squared_error"] == pytest.approx(0.20666666666666667)
 
 
-@pytest.mark.parametrize(
+@each(
     "segments, kind, message",
     [
         ([0, 1], InputError, "2 segments and 3 rows"),

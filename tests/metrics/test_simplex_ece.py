@@ -9,6 +9,7 @@ from calibrant import InputError, Predictions
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.kernels import Euclidean
 from calibrant.metrics import ECE, SimplexECE
+from naming import each
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Tiny data is the point here.
@@ -23,7 +24,7 @@ def groups(binning, probs, weights=None):
     return [set(np.flatnonzero(index == b)) for b in range(index.max() + 1)]
 
 
-@pytest.mark.parametrize(
+@each(
     "binning, probs, expected",
     [
         (EqualWidth(2), THREE, [{2}, {0, 1}]),
@@ -47,7 +48,7 @@ def test_published_order_of_median_variance_cells():
     assert groups(MedianVariance(1), FIVE) == [{4}, {2}, {1}, {0}, {3}]
 
 
-@pytest.mark.parametrize(
+@each(
     "probs, labels",
     [
         ([[0.0, 1.0], [1.0, 0.0]], [1, 0]),
@@ -86,7 +87,7 @@ def kullback_leibler(mean, frequency):
     [(Euclidean(), math.dist), (kullback_leibler, kullback_leibler)],
     ids=["euclidean", "function"],
 )
-@pytest.mark.parametrize("bins", [EqualWidth(4), MedianVariance(12)])
+@each("bins", [EqualWidth(4), MedianVariance(12)])
 def test_equals_its_definition(bins, distance, function):
     source = calibrated(n=150)
     p = Predictions(source.probs, source.labels, np.random.default_rng(0).integers(0, 3, 150))
@@ -118,7 +119,7 @@ def test_median_variance_counts_effective_rows():
     assert np.array_equal(alike, MedianVariance(10).cells(probs[:40], np.ones(40)).index)
 
 
-@pytest.mark.parametrize(
+@each(
     "build, error, words",
     [
         (lambda: SimplexECE(EqualMass(10)), TypeError, "bins must be EqualWidth"),
@@ -132,7 +133,7 @@ def test_bad_settings_are_refused(build, error, words):
         build()
 
 
-@pytest.mark.parametrize("bins", [EqualWidth(10), EqualWidth(300), EqualWidth(70_000), EqualWidth(5, "guo")], ids=repr)
+@each("bins", [EqualWidth(10), EqualWidth(300), EqualWidth(70_000), EqualWidth(5, "guo")])
 def test_cells_of_the_grid_are_numbered_in_the_order_of_their_rows(bins):
     probs = np.random.default_rng(0).dirichlet([0.5] * 3, 400).round(2)
     grid = np.column_stack([bins.cut(column, np.ones(400)).index for column in probs.T])

@@ -57,7 +57,7 @@ def engine(request):
         yield
 
 
-@pytest.mark.parametrize("radial", RADIAL, ids=repr)
+@each("radial", RADIAL)
 @each("k", [2, 4])
 @each("unbiased, blocksize", [(True, None), (False, None), (True, 2), (True, 3), (False, 1), (False, 4)])
 def test_every_form_equals_its_definition(radial, k, unbiased, blocksize):
@@ -69,7 +69,7 @@ def test_every_form_equals_its_definition(radial, k, unbiased, blocksize):
         assert value == pytest.approx(expected, rel=1e-11, abs=1e-14), name
 
 
-@pytest.mark.parametrize("k", [2, 4])
+@each("k", [2, 4])
 def test_any_target_kernel_equals_its_definition(k, engine):
     rng = np.random.default_rng(0)
     root = rng.normal(size=(k, k))
@@ -123,7 +123,7 @@ def test_any_function_of_two_pairs_is_a_kernel():
 GAUSS = GaussianKernel() @ WhiteKernel()
 
 
-@pytest.mark.parametrize(
+@each(
     "labels, unbiased, biased",
     [([0, 1], 0.0, 0.0), ([0, 0], 0.0, 0.5), ([1, 0], -2 / math.e, 1 - 1 / math.e), ([1, 1], 0.0, 0.5)],
 )
@@ -200,7 +200,7 @@ def pairs_of_blocks(p, m):
     return pair_matrix(p, TV).block_sums(m)
 
 
-@pytest.mark.parametrize("n, k", [(2, 3), (4, 2), (6, 2)])
+@each("n, k", [(2, 3), (4, 2), (6, 2)])
 def test_the_average_over_all_labels_is_the_population_value(n, k):
     """Labels drawn from q instead of p: the mean over all K^n vectors is that of k_P <q_i - p_i, q_j - p_j>."""
     rng = np.random.default_rng(0)
@@ -251,7 +251,7 @@ def test_block_sizes_may_depend_on_the_number_of_rows():
     assert Affordable(100)(50) == 4
 
 
-@pytest.mark.parametrize(
+@each(
     "build, error, words",
     [
         (lambda p: SKCE(3), TypeError, "kernel must be a tensor product"),

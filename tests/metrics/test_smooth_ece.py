@@ -14,6 +14,7 @@ from calibrant import InputError, Predictions
 from calibrant.binning import EqualWidth
 from calibrant.metrics import ECE, SmoothECE
 from calibrant.metrics.smooth import CELLS, NARROWEST
+from naming import each
 
 reproducible = settings(derandomize=True, max_examples=40)
 ignore_oddities = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
@@ -43,8 +44,8 @@ def simulated(n, seed, atoms=False):
     return Predictions(probs, rng.integers(0, 2, n), rng.exponential(size=n))
 
 
-@pytest.mark.parametrize("width", [0.003, 0.01, 0.05, 0.3, 2.0])
-@pytest.mark.parametrize("atoms", [False, True])
+@each("width", [0.003, 0.01, 0.05, 0.3, 2.0])
+@each("atoms", [False, True])
 def test_a_given_bandwidth_gives_the_integral(width, atoms):
     p = simulated(20, 0, atoms=atoms)
     assert SmoothECE(width)(p) == pytest.approx(by_definition(p, width), rel=1e-5)
@@ -89,7 +90,7 @@ def test_sets_of_labels_together_have_the_errors_of_each():
     assert together.max() > 5 * together.min()
 
 
-@pytest.mark.parametrize("width", ["auto", 0.002, 0.05, 0.5])
+@each("width", ["auto", 0.002, 0.05, 0.5])
 def test_predictions_of_exactly_0_and_1_keep_their_weight(width):
     """All residuals have one sign, so that smoothing keeps their sum; padding that halves the ends gives 0.3947."""
     p = Predictions([1.0] * 50 + [0.6] * 50, [1] * 50 + [0] * 50)
@@ -146,7 +147,7 @@ def test_it_is_near_the_binned_error_of_a_blatantly_overconfident_model():
     assert SmoothECE()(p) == pytest.approx(ECE(EqualWidth(15))(p), rel=0.05)
 
 
-@pytest.mark.parametrize("bandwidth", [0, -1, NARROWEST / 2, True, "silverman", None, np.nan])
+@each("bandwidth", [0, -1, NARROWEST / 2, True, "silverman", None, np.nan])
 def test_bad_bandwidths_are_refused(bandwidth):
     with pytest.raises(InputError, match='bandwidth must be "auto" or a number'):
         SmoothECE(bandwidth)

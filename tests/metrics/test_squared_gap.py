@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Predictions
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.metrics import ECE, METRICS, Classwise, DebiasedSquaredGap, PerPredictedClass, Root
+from naming import each
 from simulate import calibrated, sharpened
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Tiny data is the point here.
@@ -36,7 +37,6 @@ some_rows = st.lists(st.tuples(decimals, st.integers(0, 1), st.integers(0, 3)), 
 )
 
 
-@settings(max_examples=50)
 @given(some_rows, st.sampled_from([EqualMass(3), EqualWidth(4), EqualMass(15)]))
 def test_it_is_the_mean_over_pairs_of_different_rows(rows, bins):
     p = Predictions(*(list(column) for column in zip(*rows, strict=True)))
@@ -58,8 +58,8 @@ def test_lifts_average_squares_and_not_roots():
     assert Root(metric)(p) == pytest.approx(np.sqrt(of_binary(p.top_label(), metric)), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS if name.startswith("rms-debiased")])
-@pytest.mark.parametrize("factor", [1e-300, 7.0, 1e300])
+@each("name", [name for name in METRICS if name.startswith("rms-debiased")])
+@each("factor", [1e-300, 7.0, 1e300])
 def test_a_constant_factor_of_the_weights_changes_nothing(name, factor):
     p = sharpened(calibrated(n=200, k=3), 0.5)
     weights = np.random.default_rng(1).exponential(size=200)

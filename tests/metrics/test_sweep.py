@@ -9,9 +9,10 @@ from binary_cases import published
 from calibrant import InputError, Predictions
 from calibrant.metrics import ECE, SweepECE
 from calibrant.metrics import sweep as module
+from naming import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
-reproducible = settings(derandomize=True, max_examples=75)
+reproducible = settings(derandomize=True)
 
 
 def bins_of(probs, weights, n_bins):
@@ -81,7 +82,7 @@ def test_fractional_weights_do_not_fall_by_rounding():
     assert whole.details["bins_used"] == 400
 
 
-@pytest.mark.parametrize("scale", [1e-200, 0.1, 3.0, 1e200])
+@each("scale", [1e-200, 0.1, 3.0, 1e200])
 def test_the_scale_of_the_weights_does_not_matter(scale):
     p = published()
     scaled = Predictions(p.probs, p.labels, np.full(p.n_samples, scale))

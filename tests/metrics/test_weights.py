@@ -25,7 +25,7 @@ from calibrant.metrics import (
 from naming import each
 
 SCALES = [7, 1e-3]
-every_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
+every_test = each("test", TESTS)
 
 
 def weighted(k=3, n=150, seed=0):
@@ -43,7 +43,7 @@ def normal_forecasts(n=80):
 
 
 @each("k", [2, 4])
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@each("metric", METRICS)
 def test_a_constant_factor_changes_no_metric(metric, k):
     probs, labels, weights = weighted(k)
     expected = metric(Predictions(probs, labels, weights))
@@ -51,7 +51,7 @@ def test_a_constant_factor_changes_no_metric(metric, k):
         assert metric(Predictions(probs, labels, scale * weights)) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("metric", FORECAST_METRICS.values(), ids=FORECAST_METRICS)
+@each("metric", FORECAST_METRICS)
 def test_a_constant_factor_changes_no_metric_of_forecasts(metric):
     law, targets, weights = normal_forecasts()
     expected = metric(Forecasts(law, targets, weights))
@@ -95,7 +95,7 @@ def test_weights_matter_to_every_test(test):
     assert result_of(test, Predictions(probs, labels, np.sqrt(weights))) != result_of(test, Predictions(probs, labels))
 
 
-@pytest.mark.parametrize("name", ["skce", "skce-block", "skce-distribution-free", "cme"])
+@each("name", ["skce", "skce-block", "skce-distribution-free", "cme"])
 def test_forecasts_of_weight_0_are_absent(name):
     law, targets, weights = normal_forecasts()
     test = TESTS[name]
@@ -104,7 +104,7 @@ def test_forecasts_of_weight_0_are_absent(name):
     assert test(Forecasts(law, targets, weights * kept), rng=0).pvalue == without.pvalue
 
 
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@each("metric", METRICS)
 def test_huge_and_tiny_weights_mean_what_ones_mean(metric):
     probs, labels, _ = weighted(n=60)
     expected = metric(Predictions(probs, labels))
@@ -210,7 +210,7 @@ def rare(n=100, seed=0, weights=None):
 
 
 @pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
-@pytest.mark.parametrize("name", ["skce", "skce-block", "cme"])
+@each("name", ["skce", "skce-block", "cme"])
 def test_laws_for_many_events_refuse_few(name):
     with pytest.raises(InputError, match=r"OmnibusTest \(--test omnibus\)"):
         TESTS[name](rare(), rng=0)
@@ -233,7 +233,7 @@ def enumerated(test, p):
     return total
 
 
-@pytest.mark.parametrize("name", ["spiegelhalter", "hosmer-lemeshow", "ecce", "ecce-range"])
+@each("name", ["spiegelhalter", "hosmer-lemeshow", "ecce", "ecce-range"])
 def test_redrawn_pvalues_of_few_rows_are_exact(name):
     """Within 3.9 standard errors of 999 redraws of the sum over all labels, where the closed form may be far off."""
     p = Predictions([0.02, 0.05, 0.2, 0.3, 0.3, 0.6, 0.9], [0, 1, 0, 1, 0, 1, 0], [1.0, 3.0, 1.0, 0.5, 2.0, 1.0, 1.0])

@@ -91,7 +91,7 @@ def test_views_agree_with_their_slow_definition(p):
 
 
 @pytest.mark.filterwarnings("ignore:the median distance:calibrant.DataWarning")
-@settings(always_the_same, max_examples=20)  # Of all metrics.
+@settings(always_the_same, max_examples=8)  # Of all metrics.
 @given(arrays(float, st.integers(1, 12), elements=st.floats(0, 1)), st.data())
 def test_two_classes_are_the_same_in_every_shape(positive, data):
     labels = data.draw(arrays(int, len(positive), elements=st.integers(0, 1)))

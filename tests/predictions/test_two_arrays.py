@@ -8,6 +8,7 @@ from calibrant.binning import EqualMass
 from calibrant.curves import classwise_curves, cumulative_curve, isotonic_curve, kernel_curve
 from calibrant.hypotest import TESTS
 from calibrant.metrics import ECE, METRICS, NLL, decompose
+from naming import each
 
 RNG = np.random.default_rng(0)
 Y_PROB = RNG.dirichlet(np.ones(3), 300)
@@ -17,7 +18,7 @@ SAME = Predictions(Y_PROB, Y_TRUE, WEIGHTS)
 NAMES = np.array(["ant", "bee", "cat"])
 
 
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@each("metric", METRICS)
 def test_metrics(metric):
     expected = metric.estimate(SAME)
     assert metric(Y_TRUE, Y_PROB, WEIGHTS) == expected.value
@@ -25,7 +26,7 @@ def test_metrics(metric):
     assert metric(NAMES[Y_TRUE], Y_PROB, WEIGHTS) == expected.value
 
 
-@pytest.mark.parametrize("name", ["consistency", "omnibus", "cox", "cme"])
+@each("name", ["consistency", "omnibus", "cox", "cme"])
 def test_tests(name):
     assert TESTS[name](Y_TRUE, Y_PROB, rng=0).pvalue == TESTS[name](Predictions(Y_PROB, Y_TRUE), rng=0).pvalue
 
@@ -56,7 +57,7 @@ def test_one_column_is_the_probability_of_the_second_class():
     assert ECE()(np.where(Y_TRUE == 1, 7, -2), Y_PROB[:, 1]) == ECE()(y, Y_PROB[:, 1])
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, kind, words",
     [
         ((Y_PROB[:, 1], Y_TRUE == 1), InputError, "look swapped"),

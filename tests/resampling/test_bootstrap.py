@@ -8,6 +8,7 @@ from calibrant._core import redraws, twin_draws
 from calibrant.resampling import bootstrap as bootstrap_module
 from calibrant.resampling.bootstrap import Bootstrap, group_rows
 from cores import core
+from naming import each
 
 
 def drawn(plan, n, seed=0):
@@ -86,7 +87,7 @@ def test_groups_are_named_and_hold_their_rows():
     assert {name: rows.tolist() for name, rows in group_rows([2, 1, 2], 3).items()} == {"1": [1], "2": [0, 2]}
 
 
-@pytest.mark.parametrize("n, n_samples", [(1, 3), (2, 9), (1001, 8), (3000, 21)])
+@each("n, n_samples", [(1, 3), (2, 9), (1001, 8), (3000, 21)])
 def test_compiled_draws_are_those_of_numpy(n, n_samples):
     keys = np.random.default_rng(n).integers(0, 2**64, n_samples, dtype=np.uint64)
     assert np.array_equal(redraws.count_draws(keys, n), twin_draws.count_draws(keys, n))

@@ -11,6 +11,7 @@ from calibrant.results.bounds import smallest_adjusted
 from calibrant.results.parts import parts_in_words
 from calibrant.results.reading import brief
 from calibrant.results.writing import pvalue
+from naming import each
 from report_cases import assessment
 
 
@@ -24,8 +25,8 @@ def test_the_smallest_pvalue_is_known_without_the_redraws():
     assert smallest_pvalue(replace(result(0.5), details={})) is None
 
 
-@pytest.mark.parametrize(
-    ("pvalues", "bound"),
+@each(
+    "pvalues, bound",
     [((0.001, 0.001, 0.5), 0.003), ((0.001, 0.0015, 0.5), 0.003), ((0.002, 0.5), None), ((0.001,), 0.001)],
 )
 def test_adjusted_pvalues_are_bounds_where_those_of_the_groups_are(pvalues, bound):

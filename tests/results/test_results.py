@@ -20,6 +20,7 @@ from calibrant.results import (
     favours,
     known_limits,
 )
+from naming import each
 from simulate import calibrated
 
 
@@ -30,7 +31,7 @@ def test_a_record_survives_json():
     assert len(record["test"]["null"]) == 19
 
 
-@pytest.mark.parametrize("value, written", [(math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan"), (0.5, 0.5)])
+@each("value, written", [(math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan"), (0.5, 0.5)])
 def test_numbers_that_json_lacks_are_written_as_words(value, written):
     assert as_record(Estimate(name="x", value=value))["value"] == written
 
@@ -41,7 +42,7 @@ def test_details_of_any_kind_become_plain_values():
     assert record == {"array": [0, 1], "scalar": 1.5, "tuple": [1, "a"], "set": [3], "7": str(object)}
 
 
-@pytest.mark.parametrize("backend, kind", [("polars", pl.DataFrame), ("pandas", pd.DataFrame), ("pyarrow", pa.Table)])
+@each("backend, kind", [("polars", pl.DataFrame), ("pandas", pd.DataFrame), ("pyarrow", pa.Table)])
 def test_a_curve_becomes_a_frame_with_a_row_for_each_point(backend, kind):
     curve = reliability_curve(calibrated(k=2))
     frame = to_frame(curve, backend=backend)

@@ -10,6 +10,7 @@ from calibrant.metrics import SquaredError
 from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.roc import auc, convex_hull, hull_probabilities, roc_curve, segment_probabilities
 from calibrant.roc.merging import merging_steps
+from naming import each
 
 RANKING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
 """The ten labels of the document, from the highest score to the lowest."""
@@ -163,8 +164,8 @@ def test_containers_and_kinds_of_labels_agree():
     assert auc(np.array(SCORES)[:, None], np.array(RANKING, dtype=float)[:, None]) == expected
 
 
-@pytest.mark.parametrize("label", [0, 1])
-@pytest.mark.parametrize("function", [roc_curve, auc])
+@each("label", [0, 1])
+@each("function", [roc_curve, auc])
 def test_one_class_has_no_area(function, label):
     with pytest.raises(InputError, match=f"both classes, but all rows with weight are {label}"):
         function([1, 2, 3], [label] * 3)
@@ -172,7 +173,7 @@ def test_one_class_has_no_area(function, label):
         function([1, 2, 3], [label, label, 1 - label], [1, 1, 0])
 
 
-@pytest.mark.parametrize(
+@each(
     "scores, labels, weights, kind, message",
     [
         ([1, np.nan, 3], [0, 1, 1], None, InputError, r"row 1 is nan \(1 of 3"),

@@ -7,8 +7,9 @@ from calibrant import InputError
 from calibrant.smoothing.kernel_regression import nadaraya_watson
 from cores import core
 from line_oracles import beta_matrix, kernel_matrix
+from naming import each
 
-EVERY_KERNEL = pytest.mark.parametrize("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
+EVERY_KERNEL = each("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
 POINTS = np.array([1.0, 0.31, 0.0, 0.5])
 
 
@@ -18,8 +19,8 @@ def rows(n=400, columns=3):
 
 
 @EVERY_KERNEL
-@pytest.mark.parametrize("boundary", ["reflect", "none"])
-@pytest.mark.parametrize("name", ["", "numpy"])
+@each("boundary", ["reflect", "none"])
+@each("name", ["", "numpy"])
 def test_frequency_and_mass_equal_the_whole_matrix(kernel, boundary, name):
     c, Y, W = rows()
     points, peak = POINTS, 1.0

@@ -18,6 +18,7 @@ from calibrant.counts import LaplaceCorrection, MEstimate, RelativeFrequency, re
 from calibrant.metrics import SquaredError
 from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.trees import ProbabilityTree, decide
+from naming import each
 
 
 def mails():
@@ -93,8 +94,8 @@ def test_without_smoothing_the_probabilities_are_those_of_scikit_learn():
     assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-12)
 
 
-@pytest.mark.parametrize("max_leaf_nodes", [None, 2, 7])
-@pytest.mark.parametrize("smoothing", [None, RelativeFrequency(), LaplaceCorrection(), MEstimate(3, "observed")])
+@each("max_leaf_nodes", [None, 2, 7])
+@each("smoothing", [None, RelativeFrequency(), LaplaceCorrection(), MEstimate(3, "observed")])
 def test_leaves_predict_the_smoothed_counts_of_the_rows_they_hold(smoothing, max_leaf_nodes):
     X, y = noisy()
     tree = ProbabilityTree(smoothing, min_samples_leaf=5, max_leaf_nodes=max_leaf_nodes, random_state=0).fit(X, y)
@@ -214,7 +215,7 @@ def test_an_unfitted_tree_says_so():
             act([[0.0]])
 
 
-@pytest.mark.parametrize(
+@each(
     "settings, kind, message",
     [
         ({"smoothing": "laplace"}, TypeError, "smoothing must be None or a rule"),
