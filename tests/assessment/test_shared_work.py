@@ -145,7 +145,7 @@ class TestManyClasses:
 
     def test_the_shared_bandwidth_is_among_those_of_the_classes(self):
         p = simulated(150, 33)
-        own = [KdeECE().fit_bandwidth(p.one_vs_rest(c)).bandwidth for c in range(33)]
+        own = [KdeECE().fit_bandwidth(p.one_vs_rest(c)).bandwidth for c in range(0, 33, 3)]  # Some are enough.
         assert min(own) <= Classwise(KdeECE()).estimate(p).details["bandwidth"] <= max(own)
 
     @pytest.mark.parametrize("lift", [Classwise, PerPredictedClass])
@@ -164,7 +164,7 @@ class TestManyClasses:
             assert found.details["classes"][c] == pytest.approx(KdeECE(bandwidth=width)(view))
 
     def test_replicates_and_labels_use_the_shared_bandwidth_as_well(self):
-        p = simulated(300, 33)
+        p = simulated(150, 33)
         for metric in (Classwise(KdeECE()), PerPredictedClass(KdeECE())):
             value = metric(p)
             assert metric.prepare(p)(p.weights[:, None])[0] == pytest.approx(value)

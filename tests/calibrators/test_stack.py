@@ -259,7 +259,7 @@ class TestStack:
         for keep in (False, True):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # Fewer rows than classes.
-                fitted = StackedCalibration(keep_argmax=keep).fit(np.exp(log_probs), labels, weights)
+                fitted = StackedCalibration(keep_argmax=keep, n_folds=5).fit(np.exp(log_probs), labels, weights)
             result = fitted.predict_proba(np.exp(log_probs))
             assert np.abs(result.sum(axis=1) - 1).max() < 1e-12
             assert result.min() > 0
