@@ -17,7 +17,7 @@ from experiment_cases import SHORT, write_config, write_logits
 from near import compare_at_once
 
 # How long a case takes says nothing here: machines are busy, and the first case imports and compiles.
-settings.register_profile("calibrant", deadline=None, max_examples=40)
+settings.register_profile("calibrant", deadline=None, max_examples=30)
 settings.load_profile("calibrant")
 compare_at_once()
 
