@@ -4,28 +4,24 @@ import math
 
 import numpy as np
 
-from line_oracles import beta_matrix, kernel_matrix, pair_value
-
-
-def pair_kernel(kernel, boundary, h, a, b):
-    if kernel == "beta":
-        return float(beta_matrix([a], [b], h)[0, 0])
-    return pair_value(kernel, boundary == "reflect", h, a, b)
+from line_oracles import beta_matrix, kernel_matrix
 
 
 def kde_ece_by_loops(c, y, h, kernel, boundary, *, w=None, norm=1, isolated="drop"):
     """The double loop; a row whose neighbours weigh next to nothing is dropped, or has frequency 0."""
     n = len(c)
-    w = np.ones(n) if w is None else w
+    w = [1.0] * n if w is None else np.asarray(w).tolist()
+    c, y = np.asarray(c).tolist(), np.asarray(y).tolist()
+    K = (beta_matrix(c, c, h) if kernel == "beta" else kernel_matrix(c, c, h, kernel, boundary == "reflect")).tolist()
     gaps, weights = [], []
     for i in range(n):
         num, den = 0.0, 0.0
         for j in range(n):
             if j != i:
-                k = w[j] * pair_kernel(kernel, boundary, h, c[i], c[j])
-                num += k * y[j]
-                den += k
-        alone = den <= 1e-9 * np.mean(w) * (pair_kernel(kernel, "none", h, c[i], c[i]))
+                num += w[j] * K[i][j] * y[j]
+                den += w[j] * K[i][j]
+        peak = K[i][i] if kernel == "beta" else 1.0  # Of a row and itself, without images.
+        alone = den <= 1e-9 * (sum(w) / n) * peak
         if alone and isolated == "drop":
             continue
         pi_hat = 0.0 if alone else num / den
