@@ -18,7 +18,7 @@ from calibrant.intervals.kernel import _expected_squares
 from calibrant.intervals.limits import Limits, PairLaw
 from calibrant.intervals.parts import are_filled, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.intervals.requirements import UNEQUAL
-from calibrant.intervals.scores import N_REDRAWS, _steadied
+from calibrant.intervals.scores import N_REDRAWS, _redrawn, _steadied
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (
     ECE,
@@ -106,6 +106,16 @@ def test_the_predictions_have_less_part_in_the_standard_error_the_more_rows_deci
     steadied = _steadied(errors, deviations, np.array([16.0, 16.0, 9.0, np.inf]))
     # One, three and no rows decide: (4 + 16) / 2, (12 + 16) / 4, 9; what is not finite does not count.
     assert steadied[0] == pytest.approx(np.sqrt([10, 7, 9, 4]), rel=1e-12)
+
+
+@each("metric", [NLL(), Brier(), Accuracy()])
+@each("k", [2, 3, 25])
+def test_scores_of_redrawn_labels_are_those_of_every_redraw(metric, k):
+    """Of fewer classes than redraws, scores are looked up; of more, computed."""
+    p = calibrated(n=30, k=k)
+    labels = np.hstack([*redraw_labels(p, N_REDRAWS, np.random.default_rng(0))])
+    expected = [metric.per_row(p.with_labels(column)) for column in labels.T]
+    assert np.array_equal([*_redrawn(p, metric, np.random.default_rng(0))], expected)
 
 
 def test_limits_of_scores_cover_where_few_rows_are_wrong():
