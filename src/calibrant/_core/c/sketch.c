@@ -236,12 +236,14 @@ INLINE Bits place_lanes(Block *block, int64_t i, const Grid *grid) {
     int64_t rest = 52 - grid->digits, mask = (1LL << rest) - 1;
     Lanes p = load(block->probs + i);
     Bits upper = p > 0.5, bits = (Bits)chosen(upper, 1.0 - p, p);
-    Bits cell = FIRST_MAIN + ((bits - MAIN) >> rest);
-    cell = (cell ^ upper) + (upper & (grid->last + 1)); /* last - cell on the upper side. */
+    Bits above = (Bits)((Unsigned)(bits - MAIN) >> rest); /* Without sign, which takes one step instead of three. */
+    Bits lower_cell = FIRST_MAIN + above, upper_cell = (grid->last - FIRST_MAIN) - above;
+    Bits cell = (Bits)chosen(upper, (Lanes)upper_cell, (Lanes)lower_cell);
     *(Places *)(block->cells + i) = __builtin_convertvector(cell, Places);
     Bits happened = __builtin_convertvector(*(const Few *)(block->events + i), Bits);
     Bits offsets = (bits & mask) >> (rest - OFFSET_BITS);
-    write_rows(1 + ((happened << 32) - happened), offsets, (Bits)p, block->rows + i);
+    Bits counts = (Bits)(((Unsigned){0} + 1) << (Unsigned)(happened << 5)); /* 1, or 2^32 of an event. */
+    write_rows(counts, offsets, (Bits)p, block->rows + i);
     return bits < MAIN;
 }
 
@@ -303,14 +305,14 @@ INLINE Bits score_sides(const double *probs, const uint8_t *events, int64_t with
         Lanes p = load(probs + j * LANES), rest = 1.0 - p;
         Bits happened = -__builtin_convertvector(*(const Few *)(events + j * LANES), Bits);
         Lanes error = chosen(happened, rest, p);
-        squares += (Unsigned)(error * error * UNIT + SHIFT);
+        squares += (Unsigned)(error * error + SHIFT / UNIT); /* In units, which are the low bits. */
         observed[j] = chosen(happened, p, rest);
         if (!may_be_rare) continue;
         Bits is_rare = observed[j] < SMALLEST_NORMAL;
         observed[j] = chosen(is_rare, repeat(1.0), observed[j]);
         rare |= is_rare;
     }
-    sums->squares += without_shifts(squares);
+    sums->squares += (Bits)(squares - SIDE * (uint64_t)bits_of(SHIFT / UNIT));
     if (!with_logs) return (Bits){0};
     if (__builtin_expect(any(add_quick_logs(observed, &logs)), 0)) {
         log_sides(observed);
