@@ -110,7 +110,9 @@ def report(name, start, run, same):
 
 
 def clusters(folder, with_spark):
-    from distributed import Client, LocalCluster
+    from distributed import Client
+
+    from calibrant.scale.dask_engine import local_cluster
 
     files = files_of([folder])[:20]
     reading = Reading.of(files[0])
@@ -119,7 +121,7 @@ def clusters(folder, with_spark):
     for n in (1, 2):
         start = time.perf_counter()
         with (
-            LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) as cluster,
+            local_cluster(n_workers=n) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):
             ready = time.perf_counter()

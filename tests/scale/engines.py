@@ -10,11 +10,11 @@ import dask
 import numpy as np
 import polars as pl
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from calibrant import InputError
 from calibrant.scale import Reading, files_of, fit_passes, sketch_dask, sketch_files, sketch_frame, sketch_spark
-from calibrant.scale.dask_engine import LOST
+from calibrant.scale.dask_engine import LOST, local_cluster
 from calibrant.scale.spark_engine import merge_rows, partition_sketch, session_of
 from scale_cases import classes, smooth
 
@@ -49,7 +49,7 @@ def spark():
 
 
 def workers(n):
-    cluster = LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None)
+    cluster = local_cluster(n_workers=n)
     return cluster, Client(cluster, set_as_default=False)
 
 

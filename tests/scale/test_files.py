@@ -1,6 +1,8 @@
 """Sketches of many files: the same as of their rows, whatever goes wrong on the way."""
 
+import contextlib
 import io
+import socket
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from calibrant import InputError
 from calibrant.cli import main
 from calibrant.scale import Reading, Sketch, files_of, local, read_sketch, sketch_dask, sketch_files, write_sketch
+from calibrant.scale.dask_engine import local_cluster
 from scale_cases import classes, smooth
 
 
@@ -56,13 +59,24 @@ def test_threads_that_add_to_sketches_of_their_own_give_the_same_bytes(folder, m
         sketch_files(files * 4, Reading.of(files[0]))
 
 
+def taken(port):
+    """Return a listening socket; if the port is taken already, one on another port."""
+    with contextlib.suppress(OSError):
+        return socket.create_server(("127.0.0.1", port))
+    return socket.create_server(("127.0.0.1", 0))
+
+
 def test_dask_gives_the_same_bytes(folder):
     import distributed
 
     folder, expected = folder
     files = names(folder)
-    settings = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+    # Beside a scheduler that has the port of Dask's dashboards: a warning would be an error.
+    with (
+        taken(8787),
+        local_cluster(processes=False, n_workers=1) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
         found = sketch_dask(files, Reading.of(files[0]), client=client)
         assert found.sketch.to_bytes() == expected.to_bytes()
         damage(Path(files[2]))

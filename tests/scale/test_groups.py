@@ -11,6 +11,7 @@ import pytest
 from calibrant import InputError, Predictions, assess
 from calibrant.cli import main
 from calibrant.scale import GroupedSketch, Reading, Sketch, grouped, read_sketch, sketch_dask, sketch_files
+from calibrant.scale.dask_engine import local_cluster
 from calibrant.scale.grouped import merged
 from scale_cases import classes, smooth, weights_of
 
@@ -116,8 +117,8 @@ def test_engines_give_the_same_bytes(folder):
     files = [str(file) for file in sorted(path.glob("*.parquet"))]
     reading = Reading.of(files[0], by="region")
     assert sketch_files(files, reading).sketch == expected
-    settings = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+    workers = local_cluster(processes=False, n_workers=1)
+    with workers as cluster, distributed.Client(cluster, set_as_default=False) as client:
         assert sketch_dask(files, reading, client=client).sketch.to_bytes() == expected.to_bytes()
     with pytest.raises(InputError, match="nowhere"):
         Reading.of(files[0], by="nowhere")

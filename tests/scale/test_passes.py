@@ -9,6 +9,7 @@ from calibrant.calibrators import CALIBRATORS, load
 from calibrant.cli import main
 from calibrant.metrics import NLL
 from calibrant.scale import Reading, fit_passes, sketch_dask, sketch_files
+from calibrant.scale.dask_engine import local_cluster
 from calibrant.scale.passes import Pass
 from scale_cases import classes, smooth, weights_of
 
@@ -64,8 +65,8 @@ def test_dask_gives_the_same(folder):
     import distributed
 
     files, p, y, _ = folder
-    settings = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+    workers = local_cluster(processes=False, n_workers=1)
+    with workers as cluster, distributed.Client(cluster, set_as_default=False) as client:
         engine = lambda reading: sketch_dask(files, reading, client=client)  # noqa: E731 (as in the docs)
         found = fit_passes(engine, Reading.of(files[0]), "vs")
     assert_same(found.calibrator, CALIBRATORS["vs"]().fit(p, y))

@@ -200,6 +200,8 @@ _SIGNATURES: dict[str, tuple[object, ...]] = {
     "bin_columns": (Matrix, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
     "isotonic": (_REALS, _REALS, WHOLE, _WHOLES, _REALS, _REALS, _REALS, _WHOLES),
     "sketch_records": (_NUMBERS, WHOLE, _EVENTS, *3 * [WHOLE], _EVENTS, _LABELS, _REALS, _WHOLES, WHOLE, _WHOLES),
+    "parquet_chunks": (ctypes.c_char_p, WHOLE, WHOLE, _WHOLES, _WHOLES),
+    "parquet_pages": (ctypes.c_char_p, WHOLE, _WHOLES),
     "sketch_scores": (_REALS, _EVENTS, WHOLE, WHOLE, _WHOLES),
     "distances": (WHOLE, Points, WHOLE, WHOLE, WHOLE, _REALS),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),

@@ -33,7 +33,8 @@ MOST_COUNTED = 2**31 - 1
 """Rows that records can count: those without the event, and those with it, share 63 bits."""
 
 _HALF, _LINE = 32, 64
-_NEVER = np.iinfo(np.int64).max
+_NOTHING = np.array([-np.inf, -np.inf])
+_MAGNITUDE = np.iinfo(np.int64).max
 
 _ROOT_HALF = 0x3FE6A09E667F3BCD
 _LOG2_HIGH, _LOG2_LOW, _LOG2_54 = 0.6931471803691238, 1.9082149292705877e-10, 37.42994775023705
@@ -87,7 +88,7 @@ def empty_records(n_parts: int) -> Integers:
     """Return the records of parts without rows, none of which lies in two lines of the processor's cache.
 
     A record has four numbers: rows without the event plus 2^32 times those with it, the sum of their offsets, and the
-    largest of all -p and of all p, by the bits of p.
+    largest of all -p and of all p, as the bits of floating point numbers; minus infinity while there is no row.
     """
     memory = np.empty(4 * n_parts + _LINE // 8, dtype=np.int64)
     start = -memory.ctypes.data % _LINE // 8
@@ -99,25 +100,37 @@ def empty_records(n_parts: int) -> Integers:
 @cache
 def _blank(n_parts: int) -> Integers:
     """Return what is copied, which takes a tenth of the time of writing four numbers by turns."""
-    return np.tile(np.array([0, 0, -_NEVER, -1], dtype=np.int64), (n_parts, 1))
+    return np.tile(np.array([0, 0, *_NOTHING.view(np.int64)], dtype=np.int64), (n_parts, 1))
 
 
 def columns_of(records: Integers) -> Integers:
     """Return rows without the event, rows with it, sums of offsets, the smallest and the largest p by their bits.
 
+    Of a record without rows, the smallest p is infinite, and the largest is below all numbers by its bits.
+
     Examples
     --------
-    >>> columns_of(np.array([[3 * 2**32 + 2, 7, -8, 9]])).tolist()
-    [[2, 3, 7, 8, 9]]
+    >>> extremes = np.array([-0.25, 0.5]).view(np.int64)
+    >>> *sums, least, most = columns_of(np.array([[3 * 2**32 + 2, 7, *extremes]]))[0]
+    >>> np.array(sums).tolist(), np.array([least, most]).view(float).tolist()
+    ([2, 3, 7], [0.25, 0.5])
     """
-    counts = records[:, 0]
-    return np.column_stack([counts & (2**_HALF - 1), counts >> _HALF, records[:, 1], -records[:, 2], records[:, 3]])
+    counts, least = records[:, 0], records[:, 2] & _MAGNITUDE
+    return np.column_stack([counts & (2**_HALF - 1), counts >> _HALF, records[:, 1], least, records[:, 3]])
 
 
 def records_of(columns: Integers) -> Integers:
     """Return the records of columns."""
     counts = columns[:, 0] + (columns[:, 1] << _HALF)
-    return np.column_stack([counts, columns[:, 2], -columns[:, 3], columns[:, 4]])
+    return np.column_stack([counts, columns[:, 2], columns[:, 3] | ~_MAGNITUDE, columns[:, 4]])
+
+
+def add_records(records: Integers, others: Integers) -> None:
+    """Add the rows of other records to these."""
+    for column in (0, 1):
+        records[:, column] += others[:, column]
+    mine, yours = (every.view(np.float64)[:, 2:] for every in (records, others))
+    np.maximum(mine, yours, out=mine)
 
 
 def count_rows(
@@ -147,11 +160,11 @@ def count_rows(
         return tuple(sums.tolist())  # type: ignore[return-value]  # three of them
     numbers = probs.astype(np.float64) + 0.0  # The bits of -0 are those of no cell.
     part, offset = place(numbers, cuts)
-    at, bits = cuts.record[part], numbers.view(np.int64)
+    at, extremes = cuts.record[part], records.view(np.float64)
     np.add.at(records[:, 0], at, np.where(events, 2**_HALF, 1))
     np.add.at(records[:, 1], at, offset)
-    np.maximum.at(records[:, 2], at, -bits)
-    np.maximum.at(records[:, 3], at, bits)
+    np.maximum.at(extremes[:, 2], at, -numbers)
+    np.maximum.at(extremes[:, 3], at, numbers)
     return sum_scores(numbers, events, with_logs=with_logs)
 
 

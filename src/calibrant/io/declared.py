@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from calibrant._border.files import OpenFile
 from calibrant._border.text import damaged
+from calibrant._core.parquet import chunks_of, unpacked_size
 from calibrant.io import limits
 from calibrant.io.sniff import Kind
 
@@ -32,13 +33,32 @@ def check_parquet(file: OpenFile, names: Collection[str]) -> None:
     if end[4:] != b"PAR1" or length + 12 > file.size:
         raise damaged(file.name, Kind.PARQUET, "its end is missing")
     handle.seek(file.size - 8 - length)
+    footer = handle.read(length)
+    if _is_usual(file, footer, names):
+        return
     try:
-        for group in _structure(io.BytesIO(handle.read(length)))[4]:
+        for group in _structure(io.BytesIO(footer))[4]:
             for chunk in group[1]:
                 if chunk[3][3][0].decode("utf-8", "replace") in names:
                     _check_pages(file, chunk[3])
     except (IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise damaged(file.name, Kind.PARQUET, "its metadata is broken") from error
+
+
+def _is_usual(file: OpenFile, footer: bytes, names: Collection[str]) -> bool:
+    """Whether compiled code recognises all sizes, which then are right; otherwise the faults have to be named."""
+
+    def read(position: int, size: int) -> bytes:
+        file.handle.seek(position)
+        return file.handle.read(size)
+
+    chunks = chunks_of(footer)
+    if chunks is None:
+        return False
+    own = [chunk for chunk in chunks if chunk.name.decode("utf-8", "replace") in names]
+    largest = max((chunk.values for chunk in own), default=0)
+    sizes = [unpacked_size(chunk, read) for chunk in own] if 8 * largest <= limits.MAX_BYTES else [None]
+    return all(size is not None and size <= limits.MAX_BYTES for size in sizes)
 
 
 def _check_pages(file: OpenFile, column: dict[int, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,9 @@ class Batch(NamedTuple):
     units: IntArray | None = None
 
 
-def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: bool, weights: object = None) -> Batch:
+def clean(
+    probs: object, labels: object, classes: tuple[Hashable, ...], *, skip_bad: bool, weights: object = None
+) -> Batch:
     """Check a batch as `Predictions` does; bad rows are left out and counted if `skip_bad`.
 
     Rows of weight 0 are left out, and not counted.
@@ -60,8 +62,8 @@ def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: b
     >>> clean([0.5, float("nan"), 7.0], [1, 0, 0], (0, 1), skip_bad=True)
     Batch(probs=array([0.5]), labels=array([1]), n_missing=1, n_outside=1, units=None)
     """
-    if weights is None and _is_plain(probs, labels, classes):
-        return Batch(probs, labels)
+    if weights is None and (plain := _plain(probs, labels, classes)):
+        return plain
     raw, observed = convert(probs, "probs"), convert(labels, "labels")
     _check_shape(raw, len(classes))
     check_length(observed, len(raw.values))
@@ -102,15 +104,16 @@ def _present(batch: Batch) -> Batch:
     return _present(batch._replace(probs=batch.probs[kept], labels=batch.labels[kept], units=units[kept]))
 
 
-def _is_plain(probs: object, labels: object, classes: tuple[Hashable, ...]) -> bool:
-    """Whether these are arrays that need no change: most batches are, and copies would take most of the time."""
+def _plain(probs: object, labels: object, classes: tuple[Hashable, ...]) -> Batch | None:
+    """Return arrays that need no change: most batches are, and copies would take most of the time."""
     if type(probs) is not np.ndarray or type(labels) is not np.ndarray or classes != (0, 1):
-        return False
+        return None
     # As unsigned integers negative numbers, and those that are missing, are larger than 1: one pass tells all.
     bits, one = _ONES.get(probs.dtype, (None, 0))
     if bits is None or labels.dtype.kind not in "iub" or probs.ndim != 1 or probs.shape != labels.shape:
-        return False
-    return bool(len(probs) and probs.view(bits).max() <= one and labels.view(_UNSIGNED[labels.itemsize]).max() <= 1)
+        return None
+    is_plain = len(probs) and probs.view(bits).max() <= one and labels.view(_UNSIGNED[labels.itemsize]).max() <= 1
+    return Batch(probs, labels) if is_plain else None
 
 
 def _rows(values: NDArray[np.generic], kept: BoolArray) -> NDArray[np.generic]:

@@ -98,10 +98,26 @@ def _local(distributed: ModuleType) -> Iterator[object]:
 
     with (
         dask.config.set({LOST: "1 day"}),
-        distributed.LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
+        local_cluster() as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+def local_cluster(**settings: object) -> Any:
+    """Return workers of one thread each on this machine, without a dashboard.
+
+    Its scheduler opens a port for pages all the same: 8787 for everybody unless another is named, with a warning where
+    that is taken. Here any free port will do, and only this machine can reach it.
+
+    Parameters
+    ----------
+    **settings
+        More of `distributed.LocalCluster`.
+    """
+    pages = {"dashboard_address": "127.0.0.1:0"}
+    own = {"threads_per_worker": 1, "dashboard_address": None, "scheduler_kwargs": pages}
+    return _distributed().LocalCluster(**own, **settings)
 
 
 def _distributed() -> ModuleType:

@@ -106,7 +106,7 @@ class WaveSums(NamedTuple):
         joined = waves[0] * 2.0 ** (_LIMB - BITS - 2 * FINE) + waves[1] * 2.0 ** (-BITS - 2 * FINE)
         return joined, squares / 2 ** (2 * FINE + 2 * BITS), (rows**2 - int(all_of[2])) / ONE**2
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> dict[str, list[int]]:
         """Return all but the waves, as the bytes of a sketch hold it."""
         found = {"squares": self.squares, "rows": self.rows, "pairs": self.pairs}
         sums = {name: list(map(int, one)) for name, one in found.items() if one is not None}

@@ -141,8 +141,10 @@ INLINE Bits add_quick_logs(const Lanes *x, Bits *sum) {
 }
 
 /* What is known of a cell, and what a row adds to it: rows without the event and 2^32 times those with it, the sum of
-   offsets, and the largest of all -p and p, by their bits. */
+   offsets, and the largest of all -p and p, which are floating point numbers. */
 typedef int64_t Record __attribute__((vector_size(32)));
+typedef uint64_t Sum __attribute__((vector_size(32))); /* May overflow where it is not used. */
+typedef double Numbers __attribute__((vector_size(32)));
 typedef int64_t AnyRecord __attribute__((vector_size(32), aligned(8)));
 typedef uint8_t Few __attribute__((vector_size(LANES), aligned(1)));
 typedef int32_t Places __attribute__((vector_size(4 * LANES), aligned(4)));
@@ -222,7 +224,7 @@ INLINE int64_t place(int64_t bits, int64_t digits, int64_t *offset) {
 #endif
 
 INLINE void write_rows(Bits counts, Bits offsets, Bits bits, Record *rows) {
-    Bits minus = -bits, *to = (Bits *)rows;
+    Bits minus = (Bits)(-(Lanes)bits), *to = (Bits *)rows;
     to[0] = LOWER_PAIRS(LOWER(counts, offsets), LOWER(minus, bits));
     to[SECOND] = UPPER_PAIRS(LOWER(counts, offsets), LOWER(minus, bits));
     to[3 - SECOND] = LOWER_PAIRS(UPPER(counts, offsets), UPPER(minus, bits));
@@ -234,12 +236,14 @@ INLINE Bits place_lanes(Block *block, int64_t i, const Grid *grid) {
     int64_t rest = 52 - grid->digits, mask = (1LL << rest) - 1;
     Lanes p = load(block->probs + i);
     Bits upper = p > 0.5, bits = (Bits)chosen(upper, 1.0 - p, p);
-    Bits cell = FIRST_MAIN + ((bits - MAIN) >> rest);
-    cell = (cell ^ upper) + (upper & (grid->last + 1)); /* last - cell on the upper side. */
+    Bits above = (Bits)((Unsigned)(bits - MAIN) >> rest); /* Without sign, which takes one step instead of three. */
+    Bits lower_cell = FIRST_MAIN + above, upper_cell = (grid->last - FIRST_MAIN) - above;
+    Bits cell = (Bits)chosen(upper, (Lanes)upper_cell, (Lanes)lower_cell);
     *(Places *)(block->cells + i) = __builtin_convertvector(cell, Places);
     Bits happened = __builtin_convertvector(*(const Few *)(block->events + i), Bits);
     Bits offsets = (bits & mask) >> (rest - OFFSET_BITS);
-    write_rows(1 + ((happened << 32) - happened), offsets, (Bits)p, block->rows + i);
+    Bits counts = (Bits)(((Unsigned){0} + 1) << (Unsigned)(happened << 5)); /* 1, or 2^32 of an event. */
+    write_rows(counts, offsets, (Bits)p, block->rows + i);
     return bits < MAIN;
 }
 
@@ -264,8 +268,9 @@ INLINE int32_t part_of(double p, int32_t cell, const Grid *grid) {
     return (int32_t)grid->last + ends[0] + above;
 }
 
-/* The records of rows, with a branch only for what few rows have; returns whether one lacks digits. */
-INLINE int find_records(Block *block, int64_t n, int64_t whole, const Grid *grid) {
+/* The records of rows, with a branch only for what few rows have; returns whether one lacks digits. All records of a
+   block are fetched at once: while other threads use the cache, most of the time would be spent waiting for them. */
+INLINE int find_records(Block *block, int64_t n, int64_t whole, const Grid *grid, const AnyRecord *records) {
     Bits outside = {0};
     for (int64_t i = 0; i < whole; i += LANES) outside |= place_lanes(block, i, grid);
     int is_outside = any(outside);
@@ -274,6 +279,7 @@ INLINE int find_records(Block *block, int64_t n, int64_t whole, const Grid *grid
     UNROLLED
     for (int32_t i = 0; i < n; i++) {
         block->is_cut[n_cut] = i;
+        __builtin_prefetch(records + block->cells[i], 1);
         n_cut += grid->numbers[block->cells[i]] != 0;
     }
     for (int32_t k = 0; k < n_cut; k++) {
@@ -285,9 +291,9 @@ INLINE int find_records(Block *block, int64_t n, int64_t whole, const Grid *grid
 
 INLINE void add_row(const Block *block, int64_t i, AnyRecord *records) {
     AnyRecord *to = records + block->cells[i];
-    Record row = block->rows[i], old = *to;
-    Record is_larger = (row > old) & (Record){0, 0, -1, -1};
-    *to = ((row & is_larger) | (old & ~is_larger)) + (row & (Record){-1, -1, 0, 0});
+    Record row = block->rows[i], old = *to, is_less = (Numbers)old < (Numbers)row;
+    Numbers largest = (Numbers)((row & is_less) | (old & ~is_less));
+    *to = (Record)__builtin_shufflevector((Numbers)((Sum)row + (Sum)old), largest, 0, 1, 6, 7);
 }
 
 /* Scores of SIDE rows of lanes; returns where the observed event had a probability below all normal numbers, if it may. */
@@ -299,14 +305,14 @@ INLINE Bits score_sides(const double *probs, const uint8_t *events, int64_t with
         Lanes p = load(probs + j * LANES), rest = 1.0 - p;
         Bits happened = -__builtin_convertvector(*(const Few *)(events + j * LANES), Bits);
         Lanes error = chosen(happened, rest, p);
-        squares += (Unsigned)(error * error * UNIT + SHIFT);
+        squares += (Unsigned)(error * error + SHIFT / UNIT); /* In units, which are the low bits. */
         observed[j] = chosen(happened, p, rest);
         if (!may_be_rare) continue;
         Bits is_rare = observed[j] < SMALLEST_NORMAL;
         observed[j] = chosen(is_rare, repeat(1.0), observed[j]);
         rare |= is_rare;
     }
-    sums->squares += without_shifts(squares);
+    sums->squares += (Bits)(squares - SIDE * (uint64_t)bits_of(SHIFT / UNIT));
     if (!with_logs) return (Bits){0};
     if (__builtin_expect(any(add_quick_logs(observed, &logs)), 0)) {
         log_sides(observed);
@@ -376,7 +382,7 @@ EXPORT void NAME(sketch_records)(const void *probs, int64_t single, const uint8_
     for (int64_t start = 0; start < n; start += BLOCK) {
         int64_t own = smallest(BLOCK, n - start);
         int64_t whole = fill(&block, (const char *)probs + size * start, single, events + start, own);
-        if (find_records(&block, own, whole, &grid))
+        if (find_records(&block, own, whole, &grid, (AnyRecord *)records))
             count_and_score(&block, own, with_logs, 1, &sums, (AnyRecord *)records);
         else
             count_and_score(&block, own, with_logs, 0, &sums, (AnyRecord *)records);

@@ -10,6 +10,7 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.sketch import (
     MOST_COUNTED,
     MOST_ROWS,
+    add_records,
     columns_of,
     count_rows,
     empty_records,
@@ -134,8 +135,7 @@ class Line:
         self.squares += other.squares * scale
         self._make_room(other.counted)
         self.counted += other.counted
-        for column, join in enumerate((np.add, np.add, np.maximum, np.maximum)):
-            join(self.records[:, column], other.records[:, column], out=self.records[:, column])
+        add_records(self.records, other.records)
         if other.earlier is not None:
             self.earlier = other.earlier.copy() if self.earlier is None else _joined(self.earlier, other.earlier)
         return self
