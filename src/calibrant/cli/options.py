@@ -91,8 +91,8 @@ class Source:
     probs: Annotated[
         str | None,
         Parameter(
-            help="Columns of the probabilities: a pattern such as 'proba_*', or a comma-separated list. By default those "
-            "with usual names, else those named after the labels."
+            help="Columns of the probabilities: a pattern such as 'proba_*', or a comma-separated list. By default "
+            "those with usual names, else those named after the labels."
         ),
     ] = None
     classes: Annotated[str | None, Parameter(help="Class names in the order of the columns, comma-separated.")] = None

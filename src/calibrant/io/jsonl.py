@@ -80,7 +80,9 @@ class JsonLines(TextTable):
             raise InputError(
                 f"{self.file.name}, line {line}, column {quoted(name)}: one value is needed, but there are several."
             )
-        return value if value is None or isinstance(value, str) else json.dumps(value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        return value if value is None or isinstance(value, str) else str(value)
 
     def _list(self, line: int, name: str, value: object) -> list[float] | None:
         """Return a list of numbers."""
