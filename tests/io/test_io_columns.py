@@ -8,6 +8,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant.io import read_column, read_predictions
+from calibrant.io.rewrite import rewrite_probabilities
 
 ROWS = "0,.8,.2\n1,.4,.6\n"
 
@@ -93,6 +94,15 @@ def test_columns_named_after_the_labels_are_found(tmp_path, kind):
     assert p.probs.tolist() == [[0.2, 0.8], [0.6, 0.4], [0.1, 0.9]]
     assert p.labels.tolist() == [1, 0, 1]
     assert read_predictions(path, classes=["spam", "ham"]).labels.tolist() == [0, 1, 0]
+
+
+def test_columns_named_after_the_classes_need_no_labels(tmp_path):
+    (tmp_path / "new.csv").write_text("spam,ham,length\n.8,.2,5\n.4,.6,7\n")
+    names = rewrite_probabilities(
+        tmp_path / "new.csv", tmp_path / "out.csv", lambda values: values[:, ::-1], classes=["ham", "spam"]
+    )
+    assert names == ("calibrated_ham", "calibrated_spam")
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == ".8,.2,5,0.8,0.2"
 
 
 def test_columns_named_after_numeric_labels_are_sorted_by_value(tmp_path):

@@ -133,7 +133,8 @@ def choose_columns(
 ) -> Columns:
     """Choose the columns of a table, of which those in `nested` hold a whole row of probabilities in each cell.
 
-    Where no name is a usual one, those that are the labels are taken: `distinct` returns the values of a column.
+    Where no name is a usual one, those of the classes, or else of the labels, are taken: `distinct` returns the values
+    of a column.
     """
     label = _choose_label(file, names, request, LABELS)
     if request.weight is not None:
@@ -143,7 +144,8 @@ def choose_columns(
     free = [name for name in names if name not in taken]
     pairs, is_sorted = _requested(file, free, request.probs) if request.probs else (_usual(free, nested, request), True)
     if not pairs:
-        pairs = _named_after_labels(file, free, nested, request, distinct(label) if label else ())
+        labels = [*map(str, request.classes)] if request.classes else distinct(label) if label else ()
+        pairs = _named_after_labels(file, free, nested, request, labels)
     probs, parts = [name for name, _ in pairs], [part for _, part in pairs]
     twice = repeated(probs)
     if twice is not None:

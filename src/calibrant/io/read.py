@@ -65,9 +65,9 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
         Columns of the probabilities, in the order of the classes: names, or patterns with ``*``, whose columns are
         sorted by name with 2 before 10. By default ``proba_*``, ``prob_*`` or ``p_*``, whichever is found first, else
         p0, p1, ..., else a single column proba, prob, probability, p, score or confidence, which is the probability of
-        class 1, else the columns that have the labels as their names, one for each. Beside a column correct, confidence
-        is that of an answer being right. One column of lists or of fixed-size arrays also gives a whole row of
-        probabilities in each cell. In an NPZ file one array, by default probs, predictions, probabilities or y_prob,
+        class 1, else the columns named after the classes or the labels, one for each. Beside a column correct,
+        confidence is that of an answer being right. One column of lists or of fixed-size arrays also gives a whole row
+        of probabilities in each cell. In an NPZ file one array, by default probs, predictions, probabilities or y_prob,
         else proba, prob, probability, p or score.
     weight : str, optional
         Column of the weights.
