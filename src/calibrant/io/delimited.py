@@ -201,6 +201,8 @@ def _ragged(fields: Sequence[str], width: int) -> str:
     problem = f"the row has {len(fields)} field{'s' * (len(fields) != 1)}, but the header names {width} columns."
     if any("\n" in field for field in fields):
         return f"a quotation mark on this line is never closed: {problem}"
+    if len(fields) == width + 1 and not fields[-1].strip():
+        return f"{problem} Remove the separator at the end of the row, or add one to the header."
     if len(fields) > width:
         return f"{problem} Are commas decimal or thousands separators? Fields: {listing(fields, 6)}."
     return f"{problem} Is the row cut off? Fields: {listing(fields, 6)}."
