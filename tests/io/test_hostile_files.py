@@ -27,7 +27,7 @@ TEXT_TROUBLE = {
     "header only": (HEADER, "no rows"),
     "binary junk": (JUNK, "unknown binary data although its extension is .csv"),
     "UTF-16": ((HEADER + GOOD).encode("utf-16"), "UTF-16 text. Save it as UTF-8"),
-    "UTF-16 without a mark": ((HEADER + GOOD).encode("utf-16-le"), "UTF-16 text. Save it as UTF-8"),
+    "UTF-16 without a mark": ((HEADER + GOOD).encode("utf-16-le"), "unknown binary data"),
     "NUL byte": (HEADER + GOOD + "1,.4\0,.6\n", "line 3: there is a NUL byte"),
     "Latin-1": ((HEADER + GOOD).encode() + b"caf\xe9,.4,.6\n", "line 3: byte 0xe9 is not UTF-8 text"),
     "old Mac": ((HEADER + GOOD).replace("\n", "\r"), "line 1: the line ends with a carriage return alone"),
@@ -272,6 +272,12 @@ def test_an_endless_number_is_refused_with_its_line(tmp_path):
     path.write_text("label,p\n0,.2\n1," + "9" * 200_000 + "\n")
     with pytest.raises(InputError, match="line 3: a field is longer than 131,072 characters"):
         read_predictions(path, label="label", probs="p")
+
+
+def test_a_short_row_does_not_make_up_for_a_long_one_after_the_columns_that_are_read(tmp_path):
+    content = "label,p,x,z\n0,.2,5\n1,.8,5,6,7\n"  # As many separators as two full rows.
+    assert "line 2: the row has 3 fields" in failure(tmp_path / "a.csv", content)
+    assert "line 2: the row has 3 fields" in failure(tmp_path / "a.csv", drop_missing=True)
 
 
 def test_a_blank_line_does_not_make_up_for_a_row_that_is_too_long(tmp_path):

@@ -110,7 +110,7 @@ def test_single_precision_is_converted_once_and_batches_of_many_columns_are_shor
     frame.write_parquet(tmp_path / "a.parquet")
     monkeypatch.setattr(limits, "BATCH_CELLS", 3 * frame.width)  # Three rows at a time.
     with opening.open_source(tmp_path / "a.parquet") as source:
-        found = source.read({"probs": [f"proba_{j}" for j in range(probs.shape[1])]})["probs"]
+        found = source.read({"probs": [f"proba_{j}" for j in range(probs.shape[1])]}).numbers["probs"]
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, single)
     np.testing.assert_array_equal(
@@ -126,7 +126,7 @@ limits.BLOCK_BYTES = 2**20
 def load(path):
     with opening.open_source(path) as source:
         columns = source.choose(Request())
-        return source.read({"probs": columns.probs}, columns.label)["probs"].nbytes
+        return source.read({"probs": columns.probs}, columns.label).numbers["probs"].nbytes
 def peak():  # Not ru_maxrss: a child inherits that from its parent.
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
 load(sys.argv[1])

@@ -8,6 +8,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant.io import read_column, read_predictions
+from calibrant.io.rewrite import rewrite_probabilities
 
 ROWS = "0,.8,.2\n1,.4,.6\n"
 
@@ -76,6 +77,68 @@ def test_names_are_matched_with_columns_whatever_their_order(tmp_path):
     assert q.classes == ("dog", "cat")
     assert q.probs.tolist() == [[0.8, 0.2], [0.4, 0.6]]
     assert q.labels.tolist() == [0, 1]
+
+
+SPAM = "label,spam,ham,length\nspam,.8,.2,5\nham,.4,.6,7\nspam,.9,.1,3\n"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "jsonl"])
+def test_columns_named_after_the_labels_are_found(tmp_path, kind):
+    table = pl.read_csv(SPAM.encode())
+    path = tmp_path / f"a.{kind}"
+    {"csv": table.write_csv, "parquet": table.write_parquet, "arrow": table.write_ipc, "jsonl": table.write_ndjson}[
+        kind
+    ](path)
+    p = read_predictions(path)
+    assert p.classes == ("ham", "spam")
+    assert p.probs.tolist() == [[0.2, 0.8], [0.6, 0.4], [0.1, 0.9]]
+    assert p.labels.tolist() == [1, 0, 1]
+    assert read_predictions(path, classes=["spam", "ham"]).labels.tolist() == [0, 1, 0]
+
+
+def test_columns_named_after_the_classes_need_no_labels(tmp_path):
+    (tmp_path / "new.csv").write_text("spam,ham,length\n.8,.2,5\n.4,.6,7\n")
+    names = rewrite_probabilities(
+        tmp_path / "new.csv", tmp_path / "out.csv", lambda values: values[:, ::-1], classes=["ham", "spam"]
+    )
+    assert names == ("calibrated_ham", "calibrated_spam")
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == ".8,.2,5,0.8,0.2"
+
+
+def test_columns_named_after_numeric_labels_are_sorted_by_value(tmp_path):
+    p = read_predictions(write(tmp_path, "y,10,2\n10,.8,.2\n2,.4,.6\n"))
+    assert p.classes == (2, 10)
+    assert p.probs.tolist() == [[0.2, 0.8], [0.6, 0.4]]
+
+
+def test_usual_names_come_before_those_of_labels(tmp_path):
+    path = write(
+        tmp_path, SPAM.replace("length", "score").replace(",5", ",.5").replace(",7", ",.7").replace(",3", ",.3")
+    )
+    assert read_predictions(path, positive="spam").positive.tolist() == [0.5, 0.7, 0.3]
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (SPAM + "eggs,.5,.5,1\n", "'ham', 'spam' are named after labels, but 'eggs' has no column."),
+        ("label,spam,ham\nspam,.8,.2\n", "'spam' is named after labels, but no other label occurs."),
+        ("label,Spam,ham\nspam,.8,.2\nham,.1,.9\n", "'ham' is named after labels, but 'spam' has no column."),
+        ("label,a,b\nspam,.8,.2\nham,.1,.9\n", "nor one per label with its name. Columns found: 'a', 'b'. Name them"),
+        ("label,spam,ham,eggs\nspam,.5,.2,.3\nham,.1,.7,.2\n", "line 2 sums to 0.7"),
+        ("label,spam,ham\nspam,.8,.2\nham,x,.9\n", "line 3, column 'spam': 'x' is not a number"),
+    ],
+)
+def test_columns_that_only_seem_to_be_named_after_the_labels_are_refused(tmp_path, text, words):
+    with pytest.raises(InputError) as caught:
+        read_predictions(write(tmp_path, text))
+    assert words in str(caught.value)
+
+
+def test_a_mark_of_a_missing_label_needs_no_column(tmp_path):
+    path = write(tmp_path, SPAM + "NA,.5,.5,1\n,.5,.5,1\n")
+    with pytest.warns(match=r"missing in 2 of 5 rows \('label' 2\)"):
+        assert read_predictions(path, drop_missing=True).classes == ("ham", "spam")
 
 
 def test_numbers_beside_named_columns_are_refused_when_their_order_is_a_guess(tmp_path):

@@ -8,7 +8,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import plain as module
 from calibrant.io import read_predictions
 from calibrant.io.delimited import Delimited
-from calibrant.io.tables import TextTable
+from calibrant.io.text import TextTable
 from naming import each
 
 HEADER, ROWS = "id,p_0,p_1,y,w\n", "a,0.25,0.75,cat,1\nb,1e-1,9E-01,dog,2\n"
@@ -34,11 +34,11 @@ def write(tmp_path, text):
 
 def assert_same(tmp_path, text):
     expected, found = both(write(tmp_path, text))
-    assert found.keys() == expected.keys()
+    assert found.numbers.keys() == expected.numbers.keys()
     for name in NUMBERS:
-        assert found[name].dtype == expected[name].dtype
-        assert np.array_equal(found[name], expected[name])
-    assert texts(found["label"]) == texts(expected["label"])
+        assert found.numbers[name].dtype == expected.numbers[name].dtype
+        assert np.array_equal(found.numbers[name], expected.numbers[name])
+    assert texts(found.label) == texts(expected.label)
 
 
 @each(

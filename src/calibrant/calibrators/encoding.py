@@ -1,9 +1,8 @@
 """Calibrators as JSON values and back: numbers, texts, arrays and known classes, nothing that could run code."""
 
 import base64
-import binascii
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -19,6 +18,9 @@ MAX_DEPTH = 20
 """How deep calibrators may be nested."""
 
 _DTYPES = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
+_SMOOTHINGS = (counts.LaplaceCorrection, counts.MEstimate, counts.RelativeFrequency)
+_CHOICES: dict[str, type] = {c.__name__: c for c in (binning.EqualMass, binning.EqualWidth, *_SMOOTHINGS)}
+"""The frozen choices that may be settings of a calibrator, by name."""
 
 
 def calibrator_classes() -> dict[str, type]:
@@ -30,12 +32,6 @@ def calibrator_classes() -> dict[str, type]:
         name: vars(room)[name] for room in (calibrators, forecasts) for name in room.__all__ if name in vars(room)
     }
     return {name: v for name, v in public.items() if isinstance(v, type) and issubclass(v, bases) and v not in bases}
-
-
-def choice_classes() -> dict[str, type]:
-    """Return the frozen choices that may be settings of a calibrator, by name."""
-    smoothings = (counts.LaplaceCorrection, counts.MEstimate, counts.RelativeFrequency)
-    return {choice.__name__: choice for choice in (binning.EqualMass, binning.EqualWidth, *smoothings)}
 
 
 def encode(value: object) -> object:
@@ -53,7 +49,7 @@ def encode(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [encode(entry) for entry in value]
     name = type(value).__name__
-    if choice_classes().get(name) is not type(value) or not is_dataclass(value):
+    if _CHOICES.get(name) is not type(value) or not is_dataclass(value):
         raise TypeError(f"a setting must be a number, a text, an array or a choice of calibrant, but is {value!r:.80}.")
     return {"choice": name, "fields": {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
 
@@ -80,66 +76,61 @@ def _encode_array(array: NDArray[np.generic]) -> dict[str, object]:
 
 
 def decode(value: object, depth: int = 0) -> Any:
-    """Return the value that `encode` was given; anything else than its output is refused."""
+    """Return the value that `encode` was given, built from its innermost parts outwards."""
     if depth > 3 * MAX_DEPTH:
         raise InputError(f"calibrators must be nested at most {MAX_DEPTH} deep, but these are deeper.")
     if isinstance(value, list):
         return [decode(entry, depth + 1) for entry in value]
     if isinstance(value, dict):
-        keys, read = next((found for found in _DECODERS.items() if set(found[0]) == set(value)), ((), None))
-        if read is None:
-            raise InputError(f"an entry must be an array, a number or a calibrator, but has {', '.join(value)[:80]}.")
-        return read(*(value[key] for key in keys), depth)
+        parts = {key: decode(entry, depth + 1) for key, entry in value.items()}
+        keys, build = next((found for found in _BUILDERS.items() if set(found[0]) == set(parts)), ((), None))
+        return parts if build is None else build(*(parts[key] for key in keys))
     if not math.isfinite(value) if isinstance(value, float) else isinstance(value, int) and abs(value) >= 2**63:
         raise InputError(f"numbers must be finite and of ordinary size, but one is {str(value)[:30]}.")
     return value
 
 
-def _decode_array(dtype: object, shape: object, data: object, _depth: int) -> NDArray[np.generic]:
+def _array(dtype: object, shape: object, data: object) -> NDArray[np.generic]:
     if not isinstance(shape, list) or len(shape) > 2 or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
         raise InputError(f"the shape of an array must be one or two sizes, but is {shape!r:.60}.")
-    if dtype == "str":
-        return _decode_texts(data, shape)
-    if not isinstance(dtype, str) or dtype not in _DTYPES.values() or not isinstance(data, str):
+    if dtype == "str" and isinstance(data, list):
+        # Every text takes the memory of the longest.
+        if len(data) != math.prod(shape) or not all(isinstance(text, str) and len(text) < 10**4 for text in data):
+            raise InputError(f"an array of shape {tuple(shape)} must be a list of as many texts of ordinary length.")
+        return np.array(data, dtype=str).reshape(shape)
+    if dtype not in _DTYPES.values() or not isinstance(data, str):
         raise InputError(f"an array must be of type <f8, <i8, |b1 or str, but is {dtype!r:.40}.")
     try:
         content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise InputError("an array must be written in base64, but is not.") from error
-    if len(content) != math.prod(shape) * np.dtype(dtype).itemsize:
+    kind = np.dtype(str(dtype))
+    if len(content) != math.prod(shape) * kind.itemsize:
         raise InputError(f"an array of shape {tuple(shape)} does not have {len(content):,} bytes.")
-    if dtype == "|b1":
+    if kind == np.bool_:
         return (np.frombuffer(content, np.uint8) != 0).reshape(shape)
-    return np.frombuffer(content, dtype).astype(dtype[1:]).reshape(shape)
+    return np.frombuffer(content, kind).astype(kind.newbyteorder("=")).reshape(shape)
 
 
-def _decode_texts(data: object, shape: list[int]) -> NDArray[np.generic]:
-    if not isinstance(data, list) or not all(isinstance(text, str) for text in data) or len(data) != math.prod(shape):
-        raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
-    longest = max(map(len, data), default=0)
-    if longest * len(data) > 100 * sum(map(len, data)) + 10**6:  # Every text takes the memory of the longest.
-        raise InputError(f"texts must be of similar length, but one has {longest:,} characters.")
-    return np.array(data, dtype=str).reshape(shape)
-
-
-def _decode_float(text: object, _depth: int) -> float:
+def _float(text: object) -> float:
     if text not in ("inf", "-inf"):
         raise InputError(f"a number must be finite, inf or -inf, but is {text!r:.30}.")
     return float(str(text))
 
 
-def _decode_choice(name: object, settings: object, depth: int) -> object:
-    return _built(choice_classes(), name, settings, depth)
+def _choice(name: object, settings: object) -> object:
+    return _built(_CHOICES, name, settings)
 
 
-def _decode_calibrator(name: object, params: object, fitted: object, depth: int) -> Estimator:
-    calibrator: Estimator = _built(calibrator_classes(), name, params, depth)
-    if not isinstance(fitted, dict) or not all(_is_learnt(key) for key in fitted):
+def _calibrator(name: object, settings: object, learnt: object) -> Estimator:
+    calibrator: Estimator = _built(calibrator_classes(), name, settings)
+    if not isinstance(learnt, dict) or not all(map(_is_learnt, learnt)):
         raise InputError(f"what {name} has learnt must be named with a final underscore.")
-    for key, entry in fitted.items():
-        if isinstance(getattr(type(calibrator), key, None), property):
-            raise InputError(f"{name} cannot learn {key}.")
-        setattr(calibrator, key, decode(entry, depth + 1))
+    for key, entry in learnt.items():
+        try:
+            setattr(calibrator, key, entry)
+        except AttributeError as error:  # It is a property.
+            raise InputError(f"{name} cannot learn {key}.") from error
     return calibrator
 
 
@@ -147,24 +138,22 @@ def _is_learnt(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_") and name.isidentifier()
 
 
-def _built(classes: Mapping[str, type], name: object, settings: object, depth: int) -> Any:
+def _built(classes: dict[str, type], name: object, settings: Any) -> Any:
     """Build an object of a known class from its settings."""
     if not isinstance(name, str) or name not in classes:
         raise InputError(
             f"a class must be one of calibrant's, but is {name!r:.60}. A newer version of calibrant may know it."
         )
-    if not isinstance(settings, dict):
-        raise InputError(f"the settings of {name} must be an object, but are {settings!r:.60}.")
     try:
-        return classes[name](**{key: decode(entry, depth + 1) for key, entry in settings.items()})
+        return classes[name](**settings)
     except TypeError as error:
-        raise InputError(f"{name} does not have the settings {', '.join(settings)[:80]}.") from error
+        raise InputError(f"{name} does not have the settings {settings!r:.80}.") from error
 
 
-_DECODERS: dict[tuple[str, ...], Callable[..., Any]] = {
-    ("dtype", "shape", "data"): _decode_array,
-    ("float",): _decode_float,
-    ("choice", "fields"): _decode_choice,
-    ("class", "params", "fitted"): _decode_calibrator,
+_BUILDERS: dict[tuple[str, ...], Callable[..., object]] = {
+    ("dtype", "shape", "data"): _array,
+    ("float",): _float,
+    ("choice", "fields"): _choice,
+    ("class", "params", "fitted"): _calibrator,
 }
-"""What objects of JSON can be, by their keys."""
+"""What objects of JSON can be, by their keys; others are the settings in these."""

@@ -9,7 +9,7 @@ from calibrant._border.files import open_regular, write_atomically
 from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
-from calibrant.calibrators.estimator import check_is_fitted
+from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.calibrators.stored import check_learnt, check_usable
 from calibrant.exceptions import FileError, InputError
 
@@ -67,7 +67,7 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
     Settings and learnt numbers are written as JSON, arrays as base64 of 64-bit little-endian numbers, so that the
     loaded calibrator gives the same probabilities to the last bit.
     """
-    if not _is_calibrator(calibrator):
+    if not isinstance(calibrator, Estimator):
         raise TypeError(
             f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, save calibrator_."
         )
@@ -75,7 +75,14 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
     if isinstance(calibrator, Calibrator) and not hasattr(calibrator, "classes_"):
         raise InputError("the calibrator was fitted inside another one and has no classes. Save the outer one.")
     _check(calibrator)
-    content, checksum = _as_json(calibrator, details or {})
+    from calibrant import __version__
+
+    head = {"format": FORMAT, "calibrant": __version__, "sha256": "", "details": dict(details or {})}
+    encoded = encode(calibrator)
+    try:
+        content, checksum = seal({**head, "calibrator": encoded})
+    except TypeError as error:
+        raise TypeError(f"details must be texts and numbers: {error}.") from error
     if len(content) > MAX_FILE_BYTES:
         raise InputError(
             f"the calibrator would take {len(content):,} bytes, more than the {MAX_FILE_BYTES:,} that can be read. "
@@ -119,51 +126,24 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
     """Return the calibrator in a file, with the details that were stored beside it and the checksum."""
     with open_regular(path) as file:
         try:
-            return _from_json(file.handle.read(MAX_FILE_BYTES + 1))
+            content = file.handle.read(MAX_FILE_BYTES + 1)
+            document, checksum = unseal(content, "calibrator", newest=FORMAT, most_bytes=MAX_FILE_BYTES)
+            calibrator, details = decode(document["calibrator"]), document.get("details")
+            _check(calibrator if isinstance(details, dict) else None)
         except InputError as error:
             raise FileError(f"{file.name} cannot be used as a calibrator: {error}") from error
+    return StoredCalibrator(calibrator, document["details"], checksum)
 
 
-def _is_calibrator(value: object) -> bool:
-    if isinstance(value, Calibrator):
-        return True
-    from calibrant.calibrators.forecasts import ForecastCalibrator
-
-    return isinstance(value, ForecastCalibrator)
-
-
-def _check(calibrator: Stored) -> None:
+def _check(calibrator: object) -> None:
     """Refuse what no fit can give."""
+    from calibrant.calibrators.forecasts import ForecastCalibrator
     from calibrant.calibrators.forecasts.stored import check_usable_forecasts
 
+    if not isinstance(calibrator, (Calibrator, ForecastCalibrator)):
+        raise InputError("it does not describe a calibrator.")
     check_learnt(calibrator)
     if isinstance(calibrator, Calibrator):
         check_usable(calibrator)
     else:
         check_usable_forecasts(calibrator)
-
-
-def _as_json(calibrator: Stored, details: Mapping[str, object]) -> tuple[bytes, str]:
-    """Return the content of a file and its checksum."""
-    from calibrant import __version__
-
-    document = {
-        "format": FORMAT,
-        "calibrant": __version__,
-        "sha256": "",
-        "details": dict(details),
-        "calibrator": encode(calibrator),
-    }
-    try:
-        return seal(document)
-    except TypeError as error:
-        raise TypeError(f"details must be texts and numbers: {error}.") from error
-
-
-def _from_json(content: bytes) -> StoredCalibrator:
-    document, checksum = unseal(content, "calibrator", newest=FORMAT, most_bytes=MAX_FILE_BYTES)
-    calibrator, details = decode(document["calibrator"]), document.get("details")
-    if not _is_calibrator(calibrator) or not isinstance(details, dict):
-        raise InputError("it does not describe a calibrator.")
-    _check(calibrator)
-    return StoredCalibrator(calibrator, details, checksum)

@@ -1,6 +1,6 @@
 """Many files, or more rows than memory holds, by a sketch: on this machine, on Dask or on Spark."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +140,7 @@ class Engine:
             return sketch_files(names, reading, skip_bad=self.skip_bad, checkpoint=checkpoint, progress=progress)
 
 
-def _first(names: Sequence[str], options: dict[str, Any], *, skip_bad: bool) -> "Reading":
+def _first(names: Sequence[str], options: Mapping[str, Any], *, skip_bad: bool) -> "Reading":
     """Choose the columns at the first file that can be read."""
     from calibrant.exceptions import InputError
     from calibrant.scale.reading import Reading

@@ -225,7 +225,7 @@ def _read_raw(files: list[Path], source: Source) -> "tuple[Predictions, FloatArr
         option = "--renormalise" if source.renormalise else "--percent"
         raise InputError(f"{option} is for probabilities, but --raw-logits means that the columns hold logits.")
     with listening_bar("reading", quiet=source.silent):
-        return read_raw_logits(files, **{key: value for key, value in source.as_options().items() if key != "logits"})
+        return read_raw_logits(files, **source.as_options())
 
 
 def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None) -> None:

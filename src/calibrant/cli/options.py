@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
+    from calibrant.io.columns import ReadOptions
     from calibrant.metrics.metric import Metric
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, ForecastAssessment
@@ -89,7 +90,10 @@ class Source:
     ] = None
     probs: Annotated[
         str | None,
-        Parameter(help="Columns of the probabilities: a pattern such as 'proba_*', or a comma-separated list."),
+        Parameter(
+            help="Columns of the probabilities: a pattern such as 'proba_*', or a comma-separated list. By default "
+            "those with usual names, else those named after the labels."
+        ),
     ] = None
     classes: Annotated[str | None, Parameter(help="Class names in the order of the columns, comma-separated.")] = None
     positive: Annotated[
@@ -130,9 +134,10 @@ class Source:
                 words.append(option)
         return words
 
-    def as_options(self) -> dict[str, object]:
+    def as_options(self) -> "ReadOptions":
         """Return the arguments of `read_predictions`."""
-        return {name: getattr(self, name) for name in _READING} | {"probs": self.columns, "classes": self.class_names}
+        plain = {name: getattr(self, name) for name in _READING}
+        return cast("ReadOptions", plain | {"probs": self.columns, "classes": self.class_names})
 
     def predictions(self, files: "Sequence[Path]") -> "Predictions":
         """Read class predictions, the rows of several files one after another."""

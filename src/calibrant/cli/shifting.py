@@ -45,7 +45,7 @@ def estimated_from(
     from calibrant.cli.show import listening_bar, progress_bar
     from calibrant.decisions import estimate_base_rates
     from calibrant.hypotest import OmnibusTest
-    from calibrant.io.unlabelled import read_unlabelled
+    from calibrant.io.read import read_unlabelled
     from calibrant.results import Population
 
     with listening_bar("reading", quiet=options.silent):

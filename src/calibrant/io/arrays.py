@@ -1,8 +1,6 @@
-"""NPZ archives and NPY files, read by NumPy after their declared sizes were checked; no pickle is loaded."""
+"""NPZ archives and NPY files, read by NumPy; no pickle is loaded, and archives built to harm are refused before."""
 
-import math
 import stat
-import struct
 import tokenize
 import warnings
 import zipfile
@@ -11,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.lib import format as npy
@@ -25,62 +23,42 @@ from calibrant.io.columns import Columns, Request, choose_keys
 from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, Arguments, ForecastRequest, choose_forecasts
 from calibrant.io.matching import find_column
 from calibrant.io.sniff import Kind, recognise
-from calibrant.io.sources import Source, undamaged
-
-_MAX_HEADER = 65536
-_HEADERS = {
-    (1, 0): npy.read_array_header_1_0,
-    (2, 0): npy.read_array_header_2_0,
-    (3, 0): npy.read_array_header_2_0,  # Differs in the encoding of names of fields, which `read_array` respects.
-}
+from calibrant.io.sources import Content, Numbers, Source, undamaged
 
 _BROKEN = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError, tokenize.TokenError)
 
 
-def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[np.generic]:
-    """Read one array of `size` bytes, with which its header must agree before anything is allocated."""
+def read_array(where: str, handle: IO[bytes]) -> NDArray[np.void]:
+    """Read one array, with which the content must end."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # About headers that Python 2 has written.
-            shape, _, dtype = _HEADERS[npy.read_magic(handle)](handle, _MAX_HEADER)
-            _check_header(where, shape, dtype, size - handle.tell())
-            handle.seek(0)
-            return checked(where, npy.read_array(handle, allow_pickle=False, max_header_size=_MAX_HEADER))
-    except InputError:
-        raise
-    except KeyError as error:
-        raise InputError(f"{where} is in version {error} of the NPY format, which is unknown.") from error
+            values: NDArray[np.void] = npy.read_array(handle, allow_pickle=False, max_header_size=65536)
     except _BROKEN as error:
+        if "allow_pickle" in str(error):
+            raise InputError(
+                f"{where} holds pickled Python objects, which are never loaded because they can run code. "
+                "Save it as an array of numbers or text."
+            ) from error
         raise InputError(f"{where} has NPY data that cannot be understood ({brief(error)}). Write it again.") from error
-
-
-def _check_header(where: str, shape: tuple[int, ...], dtype: np.dtype[Any], available: int) -> None:
-    if len(shape) > 8 or not all(0 <= n < 2**62 for n in shape):
-        raise InputError(f"{where} has an NPY header with the impossible shape {printable(str(shape), CELL_LIMIT)}.")
-    for part in [dtype[name].base for name in dtype.names] if dtype.names else [dtype]:
-        _check_type(where, part)
-    n_bytes = math.prod(shape) * dtype.itemsize
-    if n_bytes != available:
+    if handle.read(1):  # In an archive, reading to the end also compares the checksum.
         raise InputError(
-            f"{where}: the header promises {n_bytes:,} bytes of data, shape {shape}, but there are {available:,}. "
-            "The file is damaged or incomplete; write it again."
+            f"{where}: there are more bytes than an array of shape {values.shape} has. The file is damaged; write it "
+            "again."
         )
-    limits.check_bytes(where, n_bytes, "holds")
-
-
-def _check_type(where: str, dtype: np.dtype[Any]) -> None:
-    if dtype.hasobject:
-        raise InputError(
-            f"{where} holds pickled Python objects, which are never loaded because they can run code. "
-            "Save it as an array of numbers or text."
-        )
-    if dtype.kind not in "fiubUS" or not dtype.itemsize:
+    dtype = values.dtype
+    if not all(_is_usable(dtype[name].base) for name in dtype.names) if dtype.names else not _is_usable(dtype):
         raise InputError(
             f"{where} must hold numbers, booleans or text, but its type is {printable(dtype.str, CELL_LIMIT)}."
         )
+    return _checked(where, values)
 
 
-def checked(where: str, values: NDArray[Any]) -> NDArray[Any]:
+def _is_usable(dtype: np.dtype[np.generic]) -> bool:
+    return dtype.kind in "fiubUS" and dtype.itemsize > 0
+
+
+def _checked(where: str, values: NDArray[Any]) -> NDArray[Any]:
     """Return values that every later step can handle, for any bytes."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
@@ -103,13 +81,12 @@ class Arrays(Source):
     def get(self, name: str) -> NDArray[np.generic]:
         """Read one array."""
 
-    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
+    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
         """Read the chosen arrays."""
         arrays = {argument: self._joined(argument, names) for argument, names in numbers.items()}
-        if label:
-            arrays["label"] = self.get(label)
+        content = Content(cast("Numbers", arrays), self.get(label) if label else None)
         self.file.check_unchanged()
-        return arrays
+        return content
 
     def column(self, name: str) -> NDArray[np.generic]:
         """Read one array, which must have one entry per row."""
@@ -146,7 +123,7 @@ class Archive(Arrays):
         self._members = {m.filename.removesuffix(".npy"): m for m in members if m.filename.endswith(".npy")}
         self.names = tuple(self._members)
         if not self.names:
-            raise InputError(f"{file.name} is a zip archive without NumPy arrays in it.{_guess(members)}")
+            raise InputError(f"{file.name} is a zip archive without NumPy arrays in it.{_guess(self.zip.namelist())}")
 
     def choose(self, request: Request) -> Columns:
         """Choose the arrays of predictions."""
@@ -159,15 +136,12 @@ class Archive(Arrays):
 
     def get(self, name: str) -> NDArray[np.generic]:
         """Read one array."""
-        member = self._members[name]
-        with self.undamaged(), self.zip.open(member) as handle:
-            values = read_array(f"{self.file.name}, array {quoted(name)}", handle, member.file_size)
-            handle.read(1)  # At the end of the member its checksum is compared.
-            return values
+        with self.undamaged(), self.zip.open(self._members[name]) as handle:
+            return read_array(f"{self.file.name}, array {quoted(name)}", handle)
 
     def undamaged(self) -> AbstractContextManager[None]:
         """Turn what the zip module says of a damaged archive into one clear line."""
-        foreign = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
+        foreign = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
         return undamaged(self.file.name, Kind.NPZ, *foreign)
 
 
@@ -177,29 +151,23 @@ def _check_members(file: OpenFile, members: Sequence[zipfile.ZipInfo]) -> None:
     if twice is not None:
         raise InputError(f"{file.name} holds the member {quoted(twice)} twice. Write it again with numpy.savez.")
     for member in members:
-        problem = _problem(member)
-        if problem:
+        path = PurePosixPath(member.filename.replace("\\", "/"))
+        most = max(limits.RATIO_FREE_BYTES, limits.MAX_RATIO * max(member.compress_size, 1))
+        problems = {
+            "points outside the archive": path.is_absolute() or ".." in path.parts,
+            "is a symbolic link": stat.S_ISLNK(member.external_attr >> 16),
+            "is encrypted": bool(member.flag_bits & 1),
+            "is compressed in a way that NumPy does not use": member.compress_type
+            not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
+            f"unpacks to more than {limits.MAX_RATIO} times its size, as a zip bomb does": member.file_size > most,
+        }
+        problem = next((problem for problem, found in problems.items() if found), None)
+        if problem is not None:
             raise InputError(f"{file.name} holds the member {quoted(member.filename)}, which {problem}.")
     limits.check_bytes(file.name, sum(member.file_size for member in members))
 
 
-def _problem(member: zipfile.ZipInfo) -> str | None:
-    path = PurePosixPath(member.filename.replace("\\", "/"))
-    packed_too_well = member.file_size > limits.MAX_RATIO * max(member.compress_size, 1)
-    problems = {
-        "points outside the archive": path.is_absolute() or ".." in path.parts,
-        "is a symbolic link": stat.S_ISLNK(member.external_attr >> 16),
-        "is encrypted": bool(member.flag_bits & 1),
-        "is compressed in a way that NumPy does not use": member.compress_type
-        not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
-        f"unpacks to more than {limits.MAX_RATIO} times its size, as a zip bomb does": packed_too_well
-        and member.file_size > limits.RATIO_FREE_BYTES,
-    }
-    return next((problem for problem, found in problems.items() if found), None)
-
-
-def _guess(members: Sequence[zipfile.ZipInfo]) -> str:
-    names = [member.filename for member in members]
+def _guess(names: Sequence[str]) -> str:
     if "[Content_Types].xml" in names:
         return " It looks like an Excel workbook: save the sheet as CSV."
     if any(name.endswith("data.pkl") for name in names):
@@ -210,7 +178,7 @@ def _guess(members: Sequence[zipfile.ZipInfo]) -> str:
 class Structured(Arrays):
     """An NPY file with named fields."""
 
-    def __init__(self, file: OpenFile, values: NDArray[Any]) -> None:
+    def __init__(self, file: OpenFile, values: NDArray[np.void]) -> None:
         self.file = file
         self.values = values.ravel()
         self.names = tuple(values.dtype.names or ())
@@ -218,7 +186,7 @@ class Structured(Arrays):
 
     def get(self, name: str) -> NDArray[np.generic]:
         """Return one field."""
-        return checked(f"{self.file.name}, field {quoted(name)}", np.ascontiguousarray(self.values[name]))
+        return _checked(f"{self.file.name}, field {quoted(name)}", np.ascontiguousarray(self.values[name]))
 
 
 class Plain(Arrays):
@@ -226,7 +194,7 @@ class Plain(Arrays):
 
     names = ()
 
-    def __init__(self, file: OpenFile, values: NDArray[Any]) -> None:
+    def __init__(self, file: OpenFile, values: NDArray[np.generic]) -> None:
         self.file = file
         self.values = values
 
@@ -263,10 +231,10 @@ class Plain(Arrays):
         with open_regular(name) as file:
             if recognise(file) is not Kind.NPY:
                 raise InputError(f"{file.name} must be an NPY file.")
-            values = read_array(file.name, file.handle, file.size)
-        if values.dtype.names:
-            raise InputError(f"{file.name} must hold one array, but has the fields {listing(values.dtype.names)}.")
-        return values
+            source = open_npy(file)
+        if isinstance(source, Plain):
+            return source.values
+        raise InputError(f"{file.name} must hold one array, but has the fields {listing(source.names)}.")
 
     def _joined(self, argument: str, names: Sequence[str]) -> NDArray[np.generic]:
         return super()._joined(argument, names) if names else self.values
@@ -274,5 +242,6 @@ class Plain(Arrays):
 
 def open_npy(file: OpenFile) -> Arrays:
     """Return an NPY file as a source."""
-    values = read_array(file.name, file.handle, file.size)
+    limits.check_bytes(file.name, file.size, "holds")
+    values = read_array(file.name, file.handle)
     return Structured(file, values) if values.dtype.names else Plain(file, values)

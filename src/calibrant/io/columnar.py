@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,11 @@ from calibrant._border.files import OpenFile
 from calibrant._border.text import damaged, printable, quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.declared import check_arrow, check_parquet
+from calibrant.io.arrow import MARK, check_arrow
+from calibrant.io.declared import check_parquet
 from calibrant.io.sniff import Kind
-from calibrant.io.sources import undamaged
-from calibrant.io.tables import WIDE, Table
+from calibrant.io.sources import WIDE, Content, undamaged
+from calibrant.io.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +31,7 @@ class Columnar(Table):
         self.kind = kind
         self._content = b"" if kind is Kind.PARQUET else self._read_arrow()
         with self._undamaged():
-            self.schema: dict[str, Any] = dict(self._scan().collect_schema())
+            self.schema = self._scan().collect_schema()
         self.names = tuple(self.schema)
         self.nested = frozenset(name for name, dtype in self.schema.items() if _holds(dtype) == "vector")
 
@@ -39,18 +40,18 @@ class Columnar(Table):
         self._opened = None
         super().close()
 
-    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
+    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
         """Read the chosen columns, of types that can hold what they should."""
         for argument, names in numbers.items():
             self._check_numbers(argument, names)
         if label and _holds(self.schema[label]) not in ("number", "text"):
             raise self._wrong_type(label, "whole numbers, booleans or names")
         with self._undamaged():
-            arrays = super().read(numbers, label)
+            content = super().read(numbers, label)
         if "probs" in numbers and all("Float16" in str(self.schema[name]) for name in numbers["probs"]):
             # `Predictions` is less strict about the sums of rows in half precision, and must see it.
-            arrays["probs"] = arrays["probs"].astype(np.float16)
-        return arrays
+            content.numbers["probs"] = content.numbers["probs"].astype(np.float16)
+        return content
 
     def column(self, name: str) -> NDArray[np.generic]:
         """Read one column of any type."""
@@ -98,7 +99,7 @@ class Columnar(Table):
         import polars as pl
         from polars import selectors  # Unlike pl.col, these take names literally: no pattern hides in them.
 
-        if self.kind is Kind.IPC_STREAM:
+        if self.kind is Kind.IPC and not self._content.startswith(MARK):
             columns = None if names is None else list(names)
             return pl.read_ipc_stream(self._content, columns=columns, n_rows=0 if names is None else None).lazy()
         self.file.handle.seek(0)
@@ -112,7 +113,7 @@ class Columnar(Table):
         """Read a whole Arrow file into memory: a mapped one ends the process if it shrinks meanwhile."""
         limits.check_bytes(self.file.name, self.file.size, "holds", "Write it as Parquet, split it")
         content = self.file.handle.read()
-        check_arrow(self.file.name, self.kind, content)
+        check_arrow(self.file.name, content)
         return content
 
     def _undamaged(self) -> AbstractContextManager[None]:
@@ -130,7 +131,8 @@ class Columnar(Table):
                     f"{self.file.name}: column {quoted(name)} holds {WIDE[argument]} in each cell, so it must be "
                     f"the only one. Name it alone with {argument}=."
                 )
-            if _holds(self.schema[name].inner if is_whole_row else self.schema[name]) != "number":
+            dtype = self.schema[name]
+            if _holds(getattr(dtype, "inner", dtype) if is_whole_row else dtype) != "number":
                 raise self._wrong_type(name, "numbers")
 
     def _wrong_type(self, name: str, needed: str) -> InputError:

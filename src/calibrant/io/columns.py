@@ -1,9 +1,9 @@
 """Which columns of a file hold the labels, the probabilities and the weights."""
 
 import re
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypedDict, Unpack
 
 from calibrant._border.text import listing, quoted, repeated, suggestion
 from calibrant.exceptions import InputError
@@ -17,10 +17,11 @@ LABELS = ("label", "labels", "target", "y", "y_true", "class", "ground_truth", C
 PATTERNS = ("proba_*", "prob_*", "p_*")
 LOGIT_PATTERNS = ("logit_*", "logits_*")
 SINGLES = ("proba", "prob", "probability", "p", "score", CONFIDENCE)
-NUMBERED, NUMBERED_LOGITS = ("proba", "prob", "p"), ("logit", "logits")
+NUMBERED = ("proba", "prob", "p")
 """Names before the number of a class: p0, p1, ..."""
 
-LOGIT_SINGLES = ("logit", "logits")
+LOGITS = ("logit", "logits")
+"""Names of one column of logits, or before the number of a class."""
 
 ARRAY_LABELS = ("labels", "label", "ground_truth", "y", "y_true", "target", "targets")
 ARRAY_PROBS = ("probs", "predictions", "probabilities", "y_prob")
@@ -68,11 +69,41 @@ class Columns:
     classes: tuple[Hashable, ...] | None = None
     positional: bool = True
 
+    @property
+    def numbers(self) -> dict[str, tuple[str, ...]]:
+        """The columns of numbers, by argument of `Predictions`."""
+        return {"probs": self.probs} | ({} if self.weight is None else {"weights": (self.weight,)})
 
-def as_request(*, probs: object = None, classes: Any = None, **others: Any) -> Request:
+
+class _AsTheyAre(TypedDict, total=False):
+    label: str | None
+    weight: str | None
+    logits: bool
+    positive: Hashable | None
+    percent: bool
+    renormalise: bool
+    drop_missing: bool
+
+
+class ReadOptions(_AsTheyAre, total=False):
+    """Arguments of `read_predictions`."""
+
+    probs: str | Sequence[str] | None
+    classes: Sequence[Hashable] | None
+
+
+def as_request(
+    *,
+    probs: str | Sequence[str] | None = None,
+    classes: Sequence[Hashable] | None = None,
+    needs_label: bool = True,
+    raw_logits: bool = False,
+    **others: Unpack[_AsTheyAre],
+) -> Request:
     """Bring the caller's arguments into one form, and refuse those that exclude each other."""
+    names = None if classes is None else as_class_names(list(classes))
     patterns = as_patterns("probs", probs, "proba_*")
-    request = Request(probs=patterns, classes=None if classes is None else as_class_names(list(classes)), **others)
+    request = Request(probs=patterns, classes=names, needs_label=needs_label, raw_logits=raw_logits, **others)
     for option, is_given in (("renormalise", request.renormalise), ("percent", request.percent)):
         if request.logits and is_given:
             raise InputError(f"{option}=True is for probabilities, but logits=True means that these are logits.")
@@ -93,15 +124,29 @@ def by_value(classes: Sequence[Hashable]) -> bool:
     return all(isinstance(name, int) and not isinstance(name, bool) for name in classes)
 
 
-def choose_columns(file: str, names: Sequence[str], nested: Collection[str], request: Request) -> Columns:
-    """Choose the columns of a table, of which those in `nested` hold a whole row of probabilities in each cell."""
+def choose_columns(
+    file: str,
+    names: Sequence[str],
+    nested: Collection[str],
+    request: Request,
+    distinct: Callable[[str], Sequence[str]],
+) -> Columns:
+    """Choose the columns of a table, of which those in `nested` hold a whole row of probabilities in each cell.
+
+    Where no name is a usual one, those of the classes, or else of the labels, are taken: `distinct` returns the values
+    of a column.
+    """
     label = _choose_label(file, names, request, LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
     _check_roles(file, label, request)
     taken = (label, request.weight)
     free = [name for name in names if name not in taken]
-    probs, parts, sorted_ = _choose_probs(file, free, nested, request)
+    pairs, is_sorted = _requested(file, free, request.probs) if request.probs else (_usual(free, nested, request), True)
+    if not pairs:
+        labels = [*map(str, request.classes)] if request.classes else distinct(label) if label else ()
+        pairs = _named_after_labels(file, free, nested, request, labels)
+    probs, parts = [name for name, _ in pairs], [part for _, part in pairs]
     twice = repeated(probs)
     if twice is not None:
         raise InputError(f"{file}: the probability column {quoted(twice)} is named twice. Name it once.")
@@ -114,7 +159,7 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
             "with probs=, or the classes with classes=."
         )
     chosen = set(probs)
-    in_file_order = not sorted_ or probs == [name for name in free if name in chosen]
+    in_file_order = not is_sorted or probs == [name for name in free if name in chosen]
     columns = Columns(label, tuple(probs), request.weight, as_class_names(parts), in_file_order)
     return columns if request.classes is None else _with_classes(file, columns, request.classes)
 
@@ -172,29 +217,54 @@ def _logits_hint(names: Sequence[str], request: Request) -> str:
     return " If the logits are meant, say so with logits=True."
 
 
-def _choose_probs(
-    file: str, names: Sequence[str], nested: Collection[str], request: Request
-) -> tuple[list[str], list[str], bool]:
-    """Return the columns, what their names say of the classes, and whether they were sorted by name."""
-    if request.probs is not None:
-        found = [expand(file, names, pattern) for pattern in request.probs]
-        columns = [pair for pairs in found for pair in pairs]
-        sorted_ = any(len(pairs) > 1 for pairs in found)
-        return [c for c, _ in columns], [part for _, part in columns], sorted_
-    patterns = (*LOGIT_PATTERNS, *PATTERNS) if request.logits else PATTERNS
-    stems = (*NUMBERED_LOGITS, *NUMBERED) if request.logits else NUMBERED
+def _requested(file: str, names: Sequence[str], patterns: Sequence[str]) -> tuple[list[tuple[str, str]], bool]:
+    """Return the columns that the caller names, with what that says of the classes, and whether any were sorted."""
+    found = [expand(file, names, pattern) for pattern in patterns]
+    return [pair for pairs in found for pair in pairs], any(len(pairs) > 1 for pairs in found)
+
+
+def _usual_names(request: Request) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the usual patterns of several columns, and the usual names of a single one."""
+    return ((*LOGIT_PATTERNS, *PATTERNS), (*LOGITS, *SINGLES)) if request.logits else (PATTERNS, SINGLES)
+
+
+def _usual(names: Sequence[str], nested: Collection[str], request: Request) -> list[tuple[str, str]]:
+    """Return the columns with usual names, sorted, and what these say of the classes."""
+    patterns, singles = _usual_names(request)
+    stems = (*LOGITS, *NUMBERED) if request.logits else NUMBERED
     numbered = ([pair for pair in matches(names, f"{stem}*") if pair[1].isdecimal()] for stem in stems)
-    for pairs in (*(matches(names, pattern) for pattern in patterns), *numbered):
-        if pairs:
-            return [c for c, _ in pairs], [part for _, part in pairs], True
-    singles = (*LOGIT_SINGLES, *SINGLES) if request.logits else SINGLES
+    several = next((pairs for pairs in (*(matches(names, p) for p in patterns), *numbered) if pairs), None)
+    if several is not None:
+        return several
     usual = (*singles, *(n for n in ARRAY_PROBS if n in nested))
     single = next((name for name in usual if name in names), None) or in_any_case(names, singles)
-    if single is not None:
-        return [single], [single], False
+    return [] if single is None else [(single, single)]
+
+
+def _named_after_labels(
+    file: str, names: Sequence[str], nested: Collection[str], request: Request, labels: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the columns whose names are the labels, of which each must have one; else say that none are found."""
+    known = set(labels).intersection(names)
+    if known == set(labels) and len(known) > 1:
+        return [pair for pair in matches(names, "*") if pair[0] in known]
+    without = (
+        ""
+        if not known
+        else (
+            f" {listing(sorted(known))} {'is' if len(known) == 1 else 'are'} named after labels, but "
+            + (
+                f"{quoted(next(each for each in labels if each not in known))} has no column."
+                if set(labels) != known
+                else "no other label occurs."
+            )
+        )
+    )
+    patterns, singles = _usual_names(request)
     raise InputError(
         f"{file} has no probability columns: neither {', '.join(patterns)}, nor p0, p1, ..., nor one of "
-        f"{', '.join(singles)}. Columns found: {listing(names)}. Name them with probs=.{_hint(names, nested, request)}"
+        f"{', '.join(singles)}, nor one per label with its name.{without} Columns found: {listing(names)}. Name them "
+        f"with probs=.{_hint(names, nested, request)}"
     )
 
 

@@ -4,7 +4,7 @@ import re
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, Unpack
 
 from calibrant._border.text import listing, quoted, repeated
 from calibrant.exceptions import DataWarning, InputError
@@ -134,7 +134,27 @@ class ForecastRequest:
         return {name for name in (self.target, self.mean, self.sd, self.weight) if name is not None}
 
 
-def as_forecast_request(*, draws: object = None, quantiles: object = None, **names: Any) -> ForecastRequest:
+class _Names(TypedDict, total=False):
+    target: str | None
+    mean: str | None
+    sd: str | None
+    weight: str | None
+
+
+class ForecastOptions(_Names, total=False):
+    """What `read_forecasts` is told about columns."""
+
+    draws: str | Sequence[str] | None
+    quantiles: str | Sequence[str] | None
+
+
+def as_forecast_request(
+    *,
+    draws: str | Sequence[str] | None = None,
+    quantiles: str | Sequence[str] | None = None,
+    needs_target: bool = True,
+    **names: Unpack[_Names],
+) -> ForecastRequest:
     """Bring the caller's arguments into one form."""
     for argument, name in names.items():
         if name is not None and not isinstance(name, str):
@@ -142,6 +162,7 @@ def as_forecast_request(*, draws: object = None, quantiles: object = None, **nam
     request = ForecastRequest(
         draws=as_patterns("draws", draws, DRAWS[0]),
         quantiles=as_patterns("quantiles", quantiles, QUANTILES[0]),
+        needs_target=needs_target,
         **names,
     )
     normal = request.mean is not None or request.sd is not None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,19 @@ from calibrant._core.steps import portions, tell
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
-from calibrant.io.forecast_columns import LEVELS, Arguments, ForecastRequest, as_forecast_request, levels_of
-from calibrant.io.opening import open_source, stacked
+from calibrant.io.forecast_columns import (
+    LEVELS,
+    Arguments,
+    ForecastOptions,
+    ForecastRequest,
+    as_forecast_request,
+    levels_of,
+)
+from calibrant.io.missing import LeftOut, read_complete
+from calibrant.io.opening import open_source, other_columns, stacked
 from calibrant.io.paths import Paths, as_paths
 from calibrant.io.read import STEPS
-from calibrant.io.sources import Source, located
-from calibrant.io.values import LeftOut, read_complete, taken, warn_of
+from calibrant.io.sources import Numbers, Source, located
 
 
 def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
@@ -105,14 +112,14 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
 
 
 def read_forecast_rows(
-    path: Paths, others: Sequence[str] = (), *, drop_missing: bool = False, **options: Any
+    path: Paths, others: Sequence[str] = (), *, drop_missing: bool = False, **options: Unpack[ForecastOptions]
 ) -> tuple[Forecasts, dict[str, NDArray[np.generic]]]:
     """Read forecasts as `read_forecasts` does, and other columns of the same rows."""
     request, paths = as_forecast_request(**options), as_paths(path)
     left_out = LeftOut() if drop_missing else None
     parts = [_read_file(each, others, request, left_out) for each in portions(paths)]
     if left_out is not None:
-        warn_of(left_out)
+        left_out.warn("these rows are left out")
     if len(parts) == 1:
         return parts[0]
     more = {name: stacked([part[1][name] for part in parts]) for name in others}
@@ -152,17 +159,17 @@ def _read_file(
     with open_source(path) as source:
         columns = source.choose_forecasts(request)
         tell(1, STEPS)
-        numbers, rows = read_complete(source, columns, left_out=left_out)
+        numbers, _, rows = read_complete(source, columns, left_out=left_out)
         tell(2, STEPS)
         with located(source, columns):
             law = law_of(source, numbers, columns, request)
             found = Forecasts(law, numbers["targets"], numbers.get("weights"))
-        more = {name: taken(source.column(name), rows) for name in others}
+        more = other_columns(source, others, rows)
         tell(STEPS, STEPS)
         return found, more
 
 
-def law_of(source: Source, numbers: Mapping[str, object], columns: Arguments, request: ForecastRequest) -> Distribution:
+def law_of(source: Source, numbers: Numbers, columns: Arguments, request: ForecastRequest) -> Distribution:
     """Return the predictive distributions that columns hold."""
     if "draws" in numbers:
         return Samples(numbers["draws"])

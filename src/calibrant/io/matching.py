@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
 from calibrant._border.text import listing, quoted, suggestion
 from calibrant.exceptions import InputError
@@ -68,7 +67,7 @@ def expand(file: str, names: Sequence[str], pattern: str) -> list[tuple[str, str
     return pairs
 
 
-def as_patterns(argument: str, value: Any, example: str) -> tuple[str, ...] | None:
+def as_patterns(argument: str, value: str | Sequence[str] | None, example: str) -> tuple[str, ...] | None:
     """Return a name, a pattern or a list of them as a tuple; None stays None."""
     if value is None:
         return None

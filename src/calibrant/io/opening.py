@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import listing, quoted
+from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
@@ -20,7 +21,8 @@ from calibrant.io.matching import expand, is_pattern
 from calibrant.io.paths import Paths, as_paths
 from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source
-from calibrant.io.tables import intact, need_polars, unpacked
+from calibrant.io.tables import need_polars
+from calibrant.io.text import intact, unpacked
 
 
 def _open_gzipped(file: OpenFile) -> Source:
@@ -36,8 +38,7 @@ _SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
     Kind.CSV: lambda file: Delimited(file, gzipped=False),
     Kind.GZIP: _open_gzipped,
     Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
-    Kind.IPC_FILE: lambda file: Columnar(file, Kind.IPC_FILE),
-    Kind.IPC_STREAM: lambda file: Columnar(file, Kind.IPC_STREAM),
+    Kind.IPC: lambda file: Columnar(file, Kind.IPC),
     Kind.NPZ: Archive,
     Kind.NPY: open_npy,
     Kind.JSONL: JsonLines,
@@ -58,6 +59,12 @@ def stacked(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
     """Return columns one below the other, as objects if their kinds differ: NumPy would turn numbers into text."""
     kinds = {part.dtype.kind for part in parts}
     return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
+
+
+def other_columns(source: Source, names: Sequence[str], rows: BoolArray | None) -> dict[str, NDArray[np.generic]]:
+    """Return further columns of some rows, of all if None, by name."""
+    found = {name: source.column(name) for name in names}
+    return found if rows is None else {name: values[rows] for name, values in found.items()}
 
 
 def read_column(path: Paths, name: str) -> NDArray[np.generic]:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.io import limits
 from calibrant.io.values import Coded
 
@@ -52,7 +53,9 @@ def plain_columns(
     """
     rows = rows.replace(b"\r\n", b"\n")
     rows = rows if rows.endswith(b"\n") else rows + b"\n"
-    if not rows.isascii() or any(mark in rows for mark in (b'"', b"\r", b"\0")) or not _is_even(rows, separator, width):
+    if not rows.isascii() or any(mark in rows for mark in (b'"', b"\r", b"\0")):
+        return None
+    if count_rows(rows, separator, width) < 0:
         return None
     cells = rows.replace(b"\n", separator.encode()).split(separator.encode())[:-1]
     found = [column for j in numbers if (column := _numbers(cells[j::width])) is not None]
@@ -61,12 +64,27 @@ def plain_columns(
     return PlainColumns(found, coded, len(cells) // width) if is_plain else None
 
 
-def _is_even(rows: bytes, separator: str, width: int) -> bool:
-    """Whether every row has as many fields as there are columns."""
-    text = np.frombuffer(rows, np.uint8)
+def count_rows(rows: bytes, separator: str, width: int) -> int:
+    r"""Return how many rows there are, -1 if not every one has as many fields as there are columns.
+
+    Examples
+    --------
+    >>> count_rows(b'1,"a,\nb"\n2,c\n', ",", 2), count_rows(b"1\n2,3,4\n", ",", 2)
+    (2, -1)
+    """
+    text = np.frombuffer(rows if rows.endswith(b"\n") else rows + b"\n", np.uint8)
     ends = text == ord("\n")
-    marks = ends[ends | (text == ord(separator))]
-    return len(marks) == width * np.count_nonzero(ends) and bool(marks[width - 1 :: width].all())
+    are_marks = ends | (text == ord(separator))
+    if b'"' in rows:
+        are_marks &= ~quotes_open(text)
+    marks = ends[are_marks]
+    found = int(np.count_nonzero(marks))
+    return found if len(marks) == width * found and marks[width - 1 :: width].all() else -1
+
+
+def quotes_open(text: NDArray[np.uint8]) -> BoolArray:
+    """Return for every byte whether a quotation mark is open there."""
+    return np.cumsum(text == ord('"'), dtype=np.uint8) % 2 == 1  # Wrapping at 256 keeps odd and even apart.
 
 
 def _numbers(cells: Sequence[bytes]) -> FloatArray | None:

@@ -1,23 +1,25 @@
-"""Files to `Predictions`: the public reading functions."""
+"""Files to `Predictions`, or to probabilities of rows that need no labels."""
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.checks import as_log_probabilities, as_probabilities
 from calibrant._border.suspicions import suspicions
 from calibrant._border.text import listing, printable
 from calibrant._border.types import FloatArray
 from calibrant._core.steps import portions, tell
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.columns import Request, as_request
-from calibrant.io.opening import open_source, stacked
+from calibrant.io.columns import Columns, ReadOptions, Request, as_request
+from calibrant.io.missing import Complete, LeftOut, read_complete
+from calibrant.io.opening import open_source, other_columns, stacked
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.sources import located
-from calibrant.io.tables import TextTable
-from calibrant.io.values import LeftOut, as_labels, read_complete, taken, warn_of
+from calibrant.io.sources import Source, located
+from calibrant.io.values import as_labels
 from calibrant.predictions import Predictions
 
 
@@ -40,7 +42,7 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
     probs: str | Sequence[str] | None = None,
     weight: str | None = None,
     logits: bool = False,
-    classes: Sequence[object] | None = None,
+    classes: Sequence[Hashable] | None = None,
     positive: Hashable | None = None,
     percent: bool = False,
     renormalise: bool = False,
@@ -63,9 +65,10 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
         Columns of the probabilities, in the order of the classes: names, or patterns with ``*``, whose columns are
         sorted by name with 2 before 10. By default ``proba_*``, ``prob_*`` or ``p_*``, whichever is found first, else
         p0, p1, ..., else a single column proba, prob, probability, p, score or confidence, which is the probability of
-        class 1. Beside a column correct, confidence is that of an answer being right. One column of lists or of
-        fixed-size arrays also gives a whole row of probabilities in each cell. In an NPZ file one array, by default
-        probs, predictions, probabilities or y_prob, else proba, prob, probability, p or score.
+        class 1, else the columns named after the classes or the labels, one for each. Beside a column correct,
+        confidence is that of an answer being right. One column of lists or of fixed-size arrays also gives a whole row
+        of probabilities in each cell. In an NPZ file one array, by default probs, predictions, probabilities or y_prob,
+        else proba, prob, probability, p or score.
     weight : str, optional
         Column of the weights.
     logits : bool, default=False
@@ -125,11 +128,11 @@ def read_rows(path: Paths, request: Request, others: Sequence[str] = ()) -> Part
             {name: stacked([one.others[name] for one in parts]) for name in others},
         )
     if left_out is not None:
-        warn_of(left_out)
+        left_out.warn("these rows are left out")
     return part
 
 
-def read_raw_logits(path: Paths, **options: object) -> tuple[Predictions, FloatArray]:
+def read_raw_logits(path: Paths, **options: Unpack[ReadOptions]) -> tuple[Predictions, FloatArray]:
     """Read logits and labels from a file, and return the logits as they are beside the predictions.
 
     Parameters
@@ -145,38 +148,89 @@ def read_raw_logits(path: Paths, **options: object) -> tuple[Predictions, FloatA
     ndarray of shape (n, K)
         Finite logits, for calibrators with ``scores="raw-logits"``.
     """
-    part = read_rows(path, as_request(logits=True, raw_logits=True, **options))
+    options["logits"] = True
+    part = read_rows(path, as_request(raw_logits=True, **options))
     return part.predictions, part.scores
+
+
+class Unlabelled(NamedTuple):
+    """Probabilities, (n, K), and weights of their rows, None if they are equal."""
+
+    probs: FloatArray
+    weights: NDArray[np.generic] | None
+
+
+def read_unlabelled(path: Paths, names: Sequence[Hashable], **options: Unpack[ReadOptions]) -> Unlabelled:
+    """Read probabilities of these classes from a file, or from several whose rows follow one another.
+
+    Parameters
+    ----------
+    path : str, path, or sequence of them
+    names : sequence of length K
+        The classes, in place of those in `options`.
+    **options
+        As for `read_predictions`. Labels are not looked at, and may be missing.
+    """
+    options["classes"] = None if options.get("positive") is not None else list(names)
+    request = as_request(needs_label=False, **options)
+    left_out = LeftOut() if request.drop_missing else None
+    parts = [_read_unlabelled(each, request, len(names), left_out) for each in as_paths(path)]
+    if left_out is not None:
+        left_out.warn("these rows are left out")
+    weights = [part.weights for part in parts if part.weights is not None]
+    return Unlabelled(np.concatenate([part.probs for part in parts]), np.concatenate(weights) if weights else None)
 
 
 def _read_file(path: str, request: Request, others: Sequence[str], left_out: LeftOut | None) -> Part:
     with open_source(path) as source:
         columns = source.choose(request)
         tell(1, STEPS)
-        if request.percent and isinstance(source, TextTable):
-            source.percent = True
-        numbers = {"probs": columns.probs} | ({} if columns.weight is None else {"weights": (columns.weight,)})
         known = (*(columns.classes or ()), *(() if request.positive is None else (request.positive,)))
-        arrays, rows = read_complete(source, numbers, columns.label, known, left_out)
+        rows, scores = _read(source, request, columns, known, left_out)
         tell(2, STEPS)
-        scores = arrays["probs"] / 100 if request.percent else arrays["probs"]
-        data = (as_labels(source.file.name, arrays["label"], columns), arrays.get("weights"), columns.classes)
-        with located(source, {"probs": columns.probs, "logits": columns.probs}):
+        assert rows.label is not None  # noqa: S101 (`columns.label` was read)
+        data = (as_labels(source.file.name, rows.label, columns), rows.numbers.get("weights"), columns.classes)
+        with located(source, {"probs": columns.probs}):
             if request.raw_logits:
-                scores = _as_raw_logits(scores)
+                from calibrant.calibrators.raw_logits import as_raw_logits
+
+                scores = as_raw_logits(scores)
             if request.logits:
                 found = Predictions.from_logits(scores, *data, positive=request.positive)
             else:
                 found = Predictions(scores, *data, positive=request.positive, renormalise=request.renormalise)
-        more = {name: taken(source.column(name), rows) for name in others}
+        more = other_columns(source, others, rows.rows)
         tell(STEPS, STEPS)
         return Part(found, scores, more)
 
 
-def _as_raw_logits(scores: NDArray[np.generic]) -> FloatArray:
-    from calibrant.calibrators.raw_logits import as_raw_logits
+def _read_unlabelled(path: str, request: Request, n_classes: int, left_out: LeftOut | None) -> Unlabelled:
+    with open_source(path) as source:
+        if request.label is not None and request.label not in source.names:
+            request = replace(request, label=None)
+        columns = replace(source.choose(request), label="")
+        rows, scores = _read(source, request, columns, (), left_out)
+        with located(source, {"probs": columns.probs}):
+            if request.logits:
+                probs = as_log_probabilities(scores)[0]
+            else:
+                probs = as_probabilities(scores, renormalise=request.renormalise)[0]
+    if probs.shape[1] != n_classes:
+        raise InputError(
+            f"{printable(path)}: {n_classes} classes are needed, as in the rows with labels, but there are "
+            f"{probs.shape[1]}. Name the columns with --probs."
+        )
+    return Unlabelled(probs, rows.numbers.get("weights"))
 
-    return as_raw_logits(scores)
+
+def _read(
+    source: Source, request: Request, columns: Columns, known: Sequence[Hashable], left_out: LeftOut | None
+) -> tuple[Complete, FloatArray]:
+    """Read the chosen columns, and return also the scores, percentages as shares."""
+    source.percent = request.percent
+    rows = read_complete(source, columns.numbers, columns.label, known, left_out)
+    scores = rows.numbers["probs"]
+    return rows, scores / 100 if request.percent else scores
 
 
 def join_predictions(parts: Mapping[str, Predictions], request: Request) -> Predictions:

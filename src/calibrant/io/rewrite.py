@@ -3,26 +3,25 @@
 import gzip
 import os
 import shutil
-import warnings
 import zipfile
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
 from calibrant._border.files import write_atomically
 from calibrant._border.text import listing, printable, quoted
-from calibrant._border.types import BoolArray, FloatArray
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.types import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, Arrays
 from calibrant.io.columns import as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.opening import open_source
-from calibrant.io.sources import Source, located
-from calibrant.io.tables import Table, TextTable
-from calibrant.io.values import LeftOut, read_complete, taken
+from calibrant.io.missing import LeftOut, read_complete
+from calibrant.io.opening import open_source, other_columns
+from calibrant.io.sources import Numbers, Source, located
+from calibrant.io.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,21 +85,20 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     """
     request = as_request(label=label, probs=probs, logits=logits, classes=classes, needs_label=False)
 
+    def added(chosen: Sequence[str]) -> list[str]:
+        return [f"{'' if replace else ADDED}{name}" for name in chosen]
+
     def choose(source: Source) -> Mapping[str, Sequence[str]]:
-        if percent and isinstance(source, TextTable):
-            source.percent = True
+        source.percent = percent
         chosen = source.choose(request).probs
         if not replace:
             _check_new(source, added(chosen))  # Before long work.
         return {"probs": chosen}
 
-    def added(chosen: Sequence[str]) -> list[str]:
-        return [f"{'' if replace else ADDED}{name}" for name in chosen]
-
     def calibrated(
-        _: Source, columns: Mapping[str, Sequence[str]], arrays: dict[str, Any], *more: object
+        _: Source, columns: Mapping[str, Sequence[str]], numbers: Numbers, *more: object
     ) -> dict[str, FloatArray]:
-        values = arrays.pop("probs")
+        values = numbers.pop("probs")  # Which need not be kept once the new ones are made.
         new = transform(values / 100, *more) * 100 if percent else transform(values, *more)
         return by_column(added(columns["probs"]), new)
 
@@ -119,27 +117,51 @@ def rewrite(
 ) -> tuple[str, ...]:
     """Read a file, make new columns, write all of them, and return the names of the new ones.
 
-    The columns that are read, by argument, are chosen by `choose`. Of the source, these columns, their arrays and, if
-    any are named, `others`, `calibrated` makes the new columns, by name.
+    The columns that are read, by argument, are chosen by `choose`. Of the source, these columns, their numbers and, if
+    any are named, `others`, `calibrated` makes the new columns, by name. One whose name the file has takes the place of
+    that one; others come last.
     """
 
     def new_columns() -> dict[str, FloatArray]:
         left_out = LeftOut() if drop_missing else None
-        arrays, rows = read_complete(source, columns, left_out=left_out)
-        more = [{name: taken(source.column(name), rows) for name in others}] if others else []
-        with located(source, {**columns, "logits": columns.get("probs", ())}):
-            new = calibrated(source, columns, arrays, *more)
-        if left_out is not None and left_out.rows:
-            message = f"values are missing in {left_out}: nothing is calibrated in these rows."
-            warnings.warn(message, DataWarning, stacklevel=4)
+        numbers, _, rows = read_complete(source, columns, left_out=left_out)
+        more = [other_columns(source, others, rows)] if others else []
+        with located(source, columns):
+            new = calibrated(source, columns, numbers, *more)
+        if left_out is not None:
+            left_out.warn("nothing is calibrated in these rows")
         if not replace:
             _check_new(source, new)
-        return new if rows is None else {name: _complete(values, rows) for name, values in new.items()}
+        if rows is not None:
+            for name, values in new.items():
+                new[name] = np.full((len(rows), *values.shape[1:]), np.nan)
+                new[name][rows] = values
+        return new
 
     with open_source(path) as source:
-        check_formats(source, out)
+        suffix = _check_formats(source, out)
         columns = choose(source)
-        return write_copy(source, out, [name for names in columns.values() for name in names], new_columns())
+        return _write(source, out, suffix, [name for chosen in columns.values() for name in chosen], new_columns())
+
+
+def _write(
+    source: Source, out: str | os.PathLike[str], suffix: str, old: Sequence[str], new: Mapping[str, FloatArray]
+) -> tuple[str, ...]:
+    """Write a file again with new columns, made from the old ones, completely or not at all; return their names."""
+    names = tuple(new)
+    table = _with_columns(source, old, new, suffix) if isinstance(source, Table) else None
+    if table is not None:
+        del new  # The table has its own copy, and the first need not be kept while it is written.
+    with write_atomically(out) as handle:
+        if table is None:
+            _write_archive(cast("Archive", source), new, handle)
+        elif suffix in FRAMES:
+            FRAMES[suffix](table, handle)
+        else:
+            _write_text(source, table, names, handle, suffix)
+        source.file.check_unchanged()
+        source.close()  # It may be the target, and Windows replaces no file that is open.
+    return names
 
 
 def _check_new(source: Source, names: Iterable[str]) -> None:
@@ -157,15 +179,8 @@ def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]
     return {names[0]: values} if len(names) == 1 else {name: values[:, j] for j, name in enumerate(names)}
 
 
-def _complete(new: FloatArray, rows: BoolArray) -> FloatArray:
-    """Return numbers for all rows of the file, NaN where a value is missing."""
-    full = np.full((len(rows), *new.shape[1:]), np.nan)
-    full[rows] = new
-    return full
-
-
-def check_formats(source: Source, out: str | os.PathLike[str]) -> None:
-    """Refuse an output whose format is unknown or cannot hold what the source holds."""
+def _check_formats(source: Source, out: str | os.PathLike[str]) -> str:
+    """Return the suffix of the output, whose format must be known and able to hold what the source holds."""
     suffix = PurePath(out).suffix.lower()
     known = (*_TEXT, *FRAMES, ".npz")
     if suffix not in known:
@@ -175,29 +190,47 @@ def check_formats(source: Source, out: str | os.PathLike[str]) -> None:
         raise InputError(f"{source.file.name} holds {have}, so the output must end in {ending}.")
     if isinstance(source, Arrays) and not isinstance(source, Archive):
         raise InputError(f"{source.file.name} must be an NPZ file: save the array with numpy.savez(file, probs=...).")
+    return suffix
 
 
-def write_copy(
-    source: Source, out: str | os.PathLike[str], old: Sequence[str], new: Mapping[str, FloatArray]
-) -> tuple[str, ...]:
-    """Write a file again with new columns, made from the old ones, completely or not at all; return their names.
+def _with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArray], suffix: str) -> "pl.DataFrame":
+    """Return the whole table with new columns; from text to text, its other cells stay the same texts."""
+    import polars as pl
 
-    A column whose name the file has takes the place of that one; others come last.
-    """
-    names, suffix = tuple(new), PurePath(out).suffix.lower()
-    frame = with_columns(cast("Table", source), old, new) if suffix in FRAMES else None
-    if frame is not None:
-        del new  # The table has its own copy, and the first need not be kept while it is written.
-    with write_atomically(out) as handle:
-        if frame is not None:
-            FRAMES[suffix](frame, handle)
-        elif isinstance(source, Archive):
-            _write_archive(source, new, handle)
-        else:
-            _write_text(cast("Table", source), old, new, handle, suffix)
-        source.file.check_unchanged()
-        source.close()  # It may be the target, and Windows replaces no file that is open.
-    return names
+    is_nested = old[0] in source.nested
+    columns = [pl.Series(name, values if is_nested else values.reshape(-1)) for name, values in new.items()]
+    if isinstance(source, Delimited) and suffix in _TEXT:
+        # Columns are named by their position: in the header, names may be missing, or stand between spaces.
+        places = [*source.names, *(name for name in new if name not in source.names)]
+        numbers = [column.fill_nan(None).alias(str(places.index(column.name))) for column in columns]
+        return source.cells().with_columns(numbers)
+    frame = source.frame()
+    if isinstance(source, Delimited):  # Which has read numbers of more digits than fit as text.
+        frame = frame.with_columns(pl.col(old).cast(pl.Float64, strict=False))
+    if is_nested:
+        is_list = isinstance(frame.schema[old[0]], pl.List)
+        return frame.with_columns([cell.arr.to_list() for cell in columns] if is_list else columns)
+    return frame.with_columns([column.fill_nan(None) for column in columns])
+
+
+def _write_text(source: Source, table: "pl.DataFrame", names: Sequence[str], handle: BinaryIO, suffix: str) -> None:
+    """Write a table as text, with the separator, the header and the line ends of the source if that is text too."""
+    import polars as pl
+
+    nested = [name for name, dtype in table.schema.items() if dtype.is_nested()]
+    if nested:
+        raise InputError(f"CSV cannot hold lists, which {listing(nested)} does. Write Parquet.")
+    separator, header, end = ",", table.columns, "\n"
+    if isinstance(source, Delimited):
+        separator, end = source.separator, "\r\n" if next(source.lines()).endswith("\r\n") else "\n"
+        header = [*source.header, *(name for name in names if name not in source.names)]
+    separator = "\t" if suffix == ".tsv" else separator
+    first = pl.DataFrame([header], schema=dict.fromkeys(table.columns, pl.String), orient="row")
+    # The bytes of a compressed file do not depend on the clock.
+    zipped = gzip.GzipFile(fileobj=handle, mode="wb", filename="", mtime=0) if suffix == ".gz" else nullcontext(handle)
+    with zipped as content:
+        for part in (first, table):
+            part.write_csv(cast("BinaryIO", content), include_header=False, separator=separator, line_terminator=end)
 
 
 def _write_archive(source: Archive, new: Mapping[str, FloatArray], handle: BinaryIO) -> None:
@@ -216,53 +249,3 @@ def _write_archive(source: Archive, new: Mapping[str, FloatArray], handle: Binar
                 else:
                     with source.zip.open(members[name]) as content:
                         shutil.copyfileobj(content, target)
-
-
-def _write_text(
-    source: Table, old: Sequence[str], new: Mapping[str, FloatArray], handle: BinaryIO, suffix: str
-) -> None:
-    """Write a table as text."""
-    separator = "\t" if suffix == ".tsv" else getattr(source, "separator", ",")
-    with _compressed(handle) if suffix == ".gz" else nullcontext(handle) as content:
-        if isinstance(source, Delimited):
-            _write_cells(source, new, content, separator)
-            return
-        frame = with_columns(source, old, new)
-        nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-        if nested:
-            raise InputError(f"CSV cannot hold lists, which {listing(nested)} does. Write Parquet.")
-        frame.write_csv(content, separator=separator)
-
-
-def _compressed(handle: BinaryIO) -> AbstractContextManager[BinaryIO]:
-    """Return a file that is compressed with gzip; its bytes do not depend on the clock."""
-    return cast("AbstractContextManager[BinaryIO]", gzip.GzipFile(fileobj=handle, mode="wb", filename="", mtime=0))
-
-
-def with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArray]) -> "pl.DataFrame":
-    """Return the whole table with the new columns, made from the old ones."""
-    import polars as pl
-
-    frame = source.frame()
-    if isinstance(source, Delimited):  # Which has read numbers of more digits than fit as text.
-        frame = frame.with_columns(pl.col(old).cast(pl.Float64, strict=False))
-    if old[0] in source.nested:
-        cells = [pl.Series(name, values) for name, values in new.items()]
-        is_list = isinstance(frame.schema[old[0]], pl.List)
-        return frame.with_columns([cell.arr.to_list() for cell in cells] if is_list else cells)
-    return frame.with_columns([pl.Series(name, values.reshape(-1)).fill_nan(None) for name, values in new.items()])
-
-
-def _write_cells(source: Delimited, new: Mapping[str, FloatArray], content: BinaryIO, separator: str) -> None:
-    """Write a text table with new numbers, in the old cells or after the last; all other cells stay the same texts."""
-    import polars as pl
-
-    header, cells = source.cells()
-    added = [name for name in new if name not in source.names]
-    places = [str(len(source.names) + j if added else source.names.index(name)) for j, name in enumerate(new)]
-    numbers = [pl.Series(place, values.reshape(-1)) for place, values in zip(places, new.values(), strict=True)]
-    frame = cells.with_columns([one.fill_nan(None) for one in numbers])
-    names = pl.DataFrame([[*header, *added]], schema=dict.fromkeys(frame.columns, pl.String), orient="row")
-    end = "\r\n" if next(source.lines()).endswith("\r\n") else "\n"
-    for part in (names, frame):
-        part.write_csv(content, include_header=False, separator=separator, line_terminator=end)

@@ -1,19 +1,18 @@
 """Files written again with calibrated predictive distributions beside the original ones, or in their place."""
 
-import dataclasses
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
-from calibrant.io.forecast_columns import Arguments, as_forecast_request
+from calibrant.io.forecast_columns import Arguments, ForecastOptions, as_forecast_request
 from calibrant.io.forecasts import law_of
 from calibrant.io.rewrite import ADDED, by_column, rewrite
-from calibrant.io.sources import Source
+from calibrant.io.sources import Numbers, Source
 
 SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that describe a law which is no longer normal."""
@@ -27,7 +26,7 @@ def rewrite_forecasts(
     other: str | None = None,
     replace: bool = False,
     drop_missing: bool = False,
-    **options: Any,
+    **options: Unpack[ForecastOptions],
 ) -> tuple[str, ...]:
     """Write a table or an archive again with columns of calibrated forecasts, and return their names.
 
@@ -46,15 +45,15 @@ def rewrite_forecasts(
     **options
         As for `read_forecasts`.
     """
-    request = dataclasses.replace(as_forecast_request(**options), needs_target=False)
+    request = as_forecast_request(needs_target=False, **options)
 
     def choose(source: Source) -> Arguments:
         return {key: names for key, names in source.choose_forecasts(request).items() if key != "weights"}
 
     def calibrated(
-        source: Source, columns: Arguments, arrays: dict[str, object], *more: dict[str, object]
+        source: Source, columns: Arguments, numbers: Numbers, *more: dict[str, object]
     ) -> dict[str, FloatArray]:
-        law = law_of(source, arrays, columns, request)
+        law = law_of(source, numbers, columns, request)
         given = [column for named in more for column in named.values()]
         return _columns_of(transform(law, *given), law, columns, replace=replace)
 

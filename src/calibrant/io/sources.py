@@ -5,17 +5,20 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.convert import is_missing
 from calibrant._border.files import OpenFile
 from calibrant._border.labels import ONE_EACH
 from calibrant._border.text import brief, damaged, printable, quoted
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns, Request, choose_columns
 from calibrant.io.forecast_columns import Arguments, ForecastRequest, choose_forecasts
+from calibrant.io.values import MARKS, Column
 
 _WORDS = {
     "Pass them to Predictions.from_logits.": "Read them with logits=True.",
@@ -34,14 +37,23 @@ _WORDS = {
 }
 """What containers say of arrays, in words for somebody who reads a file."""
 
+WIDE = {
+    "probs": "a whole row of probabilities",
+    "draws": "all draws of a row",
+    "values": "all quantiles of a row",
+}
+"""Arguments that are matrices, and what a cell is called that holds a row of one; all others are single columns."""
 
-class Placed(Protocol):
-    """What names the rows of a file, as a `Source` does."""
 
-    file: OpenFile
+Numbers: TypeAlias = dict[str, FloatArray]
+"""An array per argument of a container; in single precision, or no numbers, if an archive holds such."""
 
-    def place(self, row: int) -> str:
-        """Say where in the file a row is."""
+
+class Content(NamedTuple):
+    """What was read, and the labels if there are any."""
+
+    numbers: Numbers
+    label: Column | None = None
 
 
 class Source(ABC):
@@ -53,11 +65,14 @@ class Source(ABC):
     names : tuple of str
     nested : collection of str
         Those columns that hold a whole row of numbers in each cell.
+    percent : bool
+        Whether numbers may end in a percent sign.
     """
 
     file: OpenFile
     names: tuple[str, ...]
     nested: Collection[str] = frozenset()
+    percent: bool = False
 
     def close(self) -> None:
         """Close the file, of which nothing is read any more."""
@@ -65,14 +80,19 @@ class Source(ABC):
 
     def choose(self, request: Request) -> Columns:
         """Choose the columns of predictions."""
-        return choose_columns(self.file.name, self.names, self.nested, request)
+        return choose_columns(self.file.name, self.names, self.nested, request, self._distinct)
+
+    def _distinct(self, name: str) -> list[str]:
+        """Return the different values of a column as texts, without what stands for a missing value."""
+        texts = [str(value) for value in dict.fromkeys(self.column(name).tolist()) if not is_missing(value)]
+        return [text for text in texts if text in self.names or text.lower() not in MARKS]
 
     def choose_forecasts(self, request: ForecastRequest) -> Arguments:
         """Choose the columns of forecasts."""
         return choose_forecasts(self.file.name, self.names, self.nested, request)
 
     @abstractmethod
-    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
+    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
         """Read columns.
 
         Parameters
@@ -81,11 +101,6 @@ class Source(ABC):
             Arguments of a container to the columns of numbers that they are read from, which stand side by side.
         label : str, optional
             A column of any type.
-
-        Returns
-        -------
-        dict
-            An array per argument and, with the key "label", the column of any type as an array or as `Coded`.
         """
 
     @abstractmethod
@@ -111,23 +126,25 @@ def undamaged(file: str, kind: str, *foreign: type[BaseException]) -> Iterator[N
 
 
 @contextmanager
-def located(source: Placed, columns: Mapping[str, Sequence[str]]) -> Iterator[None]:
+def located(source: Source, columns: Mapping[str, Sequence[str]], start: int = 0) -> Iterator[None]:
     """Say in terms of the file what a container says in terms of arrays.
 
     Parameters
     ----------
-    source : Source, or what names rows of a file as one does
+    source : Source
     columns : mapping
         Arguments of the container, with which its messages begin, to the columns that they were read from.
+    start : int, default=0
+        Row of the file that is the first of the arrays.
     """
     try:
         yield
     except (InputError, TypeError) as error:
         message = str(error)
-        names = columns.get(message.split(" ", 1)[0], ())
+        names = columns.get(message.split(" ", 1)[0].replace("logits", "probs"), ())
 
         def translate(found: re.Match[str]) -> str:
-            return source.place(int(found["row"])) + _within_row(found["column"], names)
+            return source.place(start + int(found["row"])) + _within_row(found["column"], names)
 
         message = re.sub(r"\brow (?P<row>\d+)(, column (?P<column>\d+))?", translate, message, count=1)
         for theirs, ours in _WORDS.items():

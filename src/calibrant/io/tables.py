@@ -1,35 +1,34 @@
-"""What all tables have in common: rows that are read in batches."""
+"""What all tables have in common: rows that are read in batches, and numbers in them, or the place of what is none."""
 
-import gzip
 import re
-import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.files import OpenFile
 from calibrant._border.text import quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.matching import find_column
-from calibrant.io.sniff import Kind
-from calibrant.io.sources import Source, undamaged
-from calibrant.io.values import Collector, Stack, as_array
+from calibrant.io.sources import WIDE, Content, Source
+from calibrant.io.values import NUMBER_MARKS, Collector, Stack, as_array
 
 if TYPE_CHECKING:
     import polars as pl
 
-WIDE = {
-    "probs": "a whole row of probabilities",
-    "draws": "all draws of a row",
-    "values": "all quantiles of a row",
-}
-"""Arguments that are matrices, and what a cell is called that holds a row of one; all others are single columns."""
+
+def need_polars() -> None:
+    """Refuse to read a table that only polars can read, if it is not installed."""
+    try:
+        import polars as pl  # noqa: F401 (only whether it is installed)
+    except ImportError as error:
+        raise ImportError(
+            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
+            "NPZ and NPY files can be read without it."
+        ) from error
 
 
 class Table(Source):
@@ -39,32 +38,26 @@ class Table(Source):
 
     @abstractmethod
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns, those in `numbers` converted to numbers if the file holds text."""
+        """Yield the rows of some columns; where numbers are wanted, there may be texts."""
 
     @abstractmethod
     def frame(self) -> "pl.DataFrame":
         """Read all columns."""
 
-    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
+    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
         """Read the chosen columns, each number once; what is missing is NaN, or None among labels."""
         stacks = {argument: Stack(self.file.name) for argument in numbers}
-        labels = Collector()
+        labels = Collector() if label else None
         rows = 0
-        texts = [label] if label else []
-        for frame in self._checked(texts, [name for names in numbers.values() for name in names]):
+        for frame in self._checked([label] if label else [], [name for names in numbers.values() for name in names]):
             for argument, names in numbers.items():
                 stacks[argument].append(self.matrix(frame, names, rows))
-            if label:
+            if labels is not None:
                 labels.append(frame[label])
             rows += len(frame)
         if not rows:
             raise InputError(f"{self.file.name} has columns but no rows. At least one row is needed.")
-        return self.assembled(stacks, labels if label else None)
-
-    def assembled(self, stacks: Mapping[str, Stack], labels: Collector | None) -> dict[str, Any]:
-        """Return what was read as `read` does."""
-        arrays: dict[str, object] = {a: s.values if a in WIDE else s.values[:, 0] for a, s in stacks.items()}
-        return arrays if labels is None else arrays | {"label": labels.result()}
+        return content_of(stacks, labels)
 
     def column(self, name: str) -> NDArray[np.generic]:
         """Read one column of any type."""
@@ -73,6 +66,21 @@ class Table(Source):
         for frame in self._checked([name], []):
             collector.append(frame[name])
         return as_array(collector.result())
+
+    def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
+        """Yield the rows of some columns, of which values may be missing."""
+        yield from self._checked(texts, numbers)
+
+    def _checked(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
+        """Yield the rows of some columns, those in `numbers` converted to numbers."""
+        start = 0
+        for batch in self.batches(texts, numbers):
+            for name in texts:
+                self._check_length(batch[name], start)
+            frame = self._converted(batch, numbers, start)
+            yield frame
+            start += len(frame)
+        self.file.check_unchanged()
 
     def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:
         """Return the numbers of a batch, of which the first row is row `start` of the file, side by side."""
@@ -93,30 +101,36 @@ class Table(Source):
             self._width = int(lengths[0]) if len(lengths) else 1
         bad = lengths != self._width
         if bad.any() or not self._width:
-            row = int(np.flatnonzero(is_there)[bad.argmax()])
+            row = start + int(np.flatnonzero(is_there)[bad.argmax()])
             raise InputError(
-                f"{self.file.name}, {self.place(start + row)}, column {quoted(every.name)}: every cell must hold as "
-                f"many numbers as the first ({self._width}), but this one holds {lengths[bad.argmax()]}."
+                f"{self._cell(row, every.name)}: every cell must hold as many numbers as the first ({self._width}), "
+                f"but this one holds {lengths[bad.argmax()]}."
             )
-        present = cells.explode().to_numpy().reshape(-1, self._width)
-        if is_there.all():
-            return present
         matrix = np.full((len(every), self._width), np.nan)
-        matrix[is_there] = present
+        matrix[is_there] = cells.explode().to_numpy().reshape(-1, self._width)
         return matrix
 
-    def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns, of which values may be missing."""
-        yield from self._checked(texts, numbers)
+    def _converted(self, batch: "pl.DataFrame", names: Sequence[str], start: int) -> "pl.DataFrame":
+        """Convert texts to numbers, null where a value is missing; anything else is refused with its place."""
+        import polars as pl
 
-    def _checked(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        start = 0
-        for frame in self.batches(texts, numbers):
-            for name in texts:
-                self._check_length(frame[name], start)
-            yield frame
-            start += len(frame)
-        self.file.check_unchanged()
+        texts = [name for name in names if batch[name].dtype == pl.String]
+        if not texts:
+            return batch
+        cells = pl.DataFrame([_trimmed(batch[name], percent=self.percent) for name in texts])
+        found = cells.select(pl.all().cast(pl.Float64, strict=False))
+        wrong = {name: (cells[name].is_not_null() & found[name].is_null()).arg_true() for name in texts}
+        rows = {name: int(places[0]) for name, places in wrong.items() if len(places)}
+        if rows:
+            name = min(rows, key=lambda each: rows[each])
+            cell = batch[name][rows[name]]
+            remedy = _remedy(cell.strip())
+            raise InputError(f"{self._cell(start + rows[name], name)}: {quoted(cell)} is not a number. {remedy}")
+        return batch.with_columns(found)
+
+    def _cell(self, row: int, column: str) -> str:
+        """Name a cell of the file."""
+        return f"{self.file.name}, {self.place(row)}, column {quoted(column)}"
 
     def _check_length(self, cells: "pl.Series", start: int) -> None:
         """Refuse endless texts: to copy, compare or print them would take much time and memory."""
@@ -128,91 +142,24 @@ class Table(Source):
         row = lengths.arg_max()
         if row is not None and lengths[row] > limits.MAX_TEXT_BYTES:
             raise InputError(
-                f"{self.file.name}, {self.place(start + row)}, column {quoted(cells.name)}: the text is "
-                f"{lengths[row]:,} bytes long, but {limits.MAX_TEXT_BYTES:,} are allowed. Is it the right column, and "
-                "is every quotation mark closed?"
+                f"{self._cell(start + row, cells.name)}: the text is {lengths[row]:,} bytes long, but "
+                f"{limits.MAX_TEXT_BYTES:,} are allowed. Is it the right column, and is every quotation mark closed?"
             )
 
 
-class TextTable(Table):
-    """A table in a file of text.
-
-    Attributes
-    ----------
-    gzipped : bool
-        Whether it is compressed with gzip.
-    percent : bool
-        Whether numbers may end in a percent sign.
-    """
-
-    percent = False
-
-    def __init__(self, file: OpenFile, *, gzipped: bool) -> None:
-        self.file = file
-        self.gzipped = gzipped
-
-    def lines(self) -> Iterator[str]:
-        """Yield the lines as they are."""
-        with intact(self.file):
-            yield from self._decoded(self._content())
-
-    def _decoded(self, content: BinaryIO) -> Iterator[str]:
-        """Yield the decoded lines; no more of the file is consumed than was requested."""
-        file, number = self.file.name, 0
-        while raw := content.readline(limits.MAX_LINE_BYTES + 1):
-            number += 1
-            self._check_ratio(content)
-            if len(raw) > limits.MAX_LINE_BYTES:
-                raise InputError(
-                    f"{file}, line {number}: the line is longer than {limits.MAX_LINE_BYTES:,} bytes. "
-                    "Is this a table with one row per line?"
-                )
-            if b"\0" in raw:
-                raise InputError(
-                    f"{file}, line {number}: there is a NUL byte. The file may be damaged; write it again."
-                )
-            try:
-                yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{file}, line {number}: byte 0x{raw[error.start]:02x} is not UTF-8 text. Save the file as UTF-8."
-                ) from error
-
-    def _content(self) -> BinaryIO:
-        self.file.handle.seek(0)
-        return unpacked(self.file) if self.gzipped else self.file.handle
-
-    def _check_ratio(self, content: BinaryIO) -> None:
-        if self.gzipped and content.tell() > limits.RATIO_FREE_BYTES + limits.MAX_RATIO * self.file.size:
-            raise InputError(
-                f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, like a decompression bomb."
-            )
+def content_of(stacks: Mapping[str, Stack], labels: Collector | None) -> Content:
+    """Return what was collected."""
+    numbers = {argument: s.values if argument in WIDE else s.values[:, 0] for argument, s in stacks.items()}
+    return Content(numbers, None if labels is None else labels.result())
 
 
-def need_polars() -> None:
-    """Refuse to read a table that only polars can read, if it is not installed."""
-    try:
-        import polars as pl  # noqa: F401 (only whether it is installed)
-    except ImportError as error:
-        raise ImportError(
-            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
-            "NPZ and NPY files can be read without it."
-        ) from error
-
-
-def intact(file: OpenFile) -> AbstractContextManager[None]:
-    """Turn what gzip says of a damaged file into one clear line."""
-    return undamaged(file.name, Kind.GZIP, gzip.BadGzipFile, EOFError, zlib.error)
-
-
-def unpacked(file: OpenFile) -> BinaryIO:
-    """Return the content of a file that is compressed with gzip."""
-    return cast("BinaryIO", gzip.GzipFile(fileobj=file.handle))
-
-
-def no_number(where: str, cell: str) -> InputError:
-    """Return the error for a cell in which a number is needed."""
-    return InputError(f"{where}: {quoted(cell)} is not a number. {_remedy(cell.strip())}")
+def _trimmed(cells: "pl.Series", *, percent: bool) -> "pl.Series":
+    """Return texts of numbers without what may stand around them, null where a value is missing."""
+    bare = cells.str.strip_chars()
+    if percent:
+        bare = bare.str.strip_suffix("%").str.strip_chars_end()
+    is_mark = bare.str.to_lowercase().is_in(("", *NUMBER_MARKS))
+    return bare.set(is_mark, None)
 
 
 def _remedy(cell: str) -> str:
@@ -223,6 +170,4 @@ def _remedy(cell: str) -> str:
         return "Write numbers without thousands separators."
     if cell.endswith("%"):
         return "If all of them are percentages, read them with percent=True."
-    if cell.lower().startswith("0x"):
-        return "Write the number in decimal."
     return "Write a number or drop the row."

@@ -1,25 +1,19 @@
-"""Columns as they are read: collected without holding them twice, text coded, and rows that lack a value."""
+"""Columns as they are read: collected without holding them twice, and text coded."""
 
 import re
-import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.convert import is_missing
-from calibrant._border.text import quoted
-from calibrant._border.types import BoolArray, Scalar
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.types import FloatArray, Scalar
 from calibrant.io import limits
 from calibrant.io.columns import INTEGER, Columns, by_value, check_positional
-from calibrant.io.sources import Source
 
 if TYPE_CHECKING:
     import polars as pl
-
 
 MARKS = ("na", "n/a", "nan", "null", "<na>")
 """What programs write for a missing value, in lower case."""
@@ -35,9 +29,9 @@ class Stack:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.values: NDArray[np.generic] = np.empty((0, 0))
+        self.values: FloatArray = np.empty((0, 0))
 
-    def append(self, block: NDArray[np.generic]) -> None:
+    def append(self, block: FloatArray) -> None:
         """Add rows below."""
         rows, width = len(self.values), block.shape[1]
         limits.check_size(self.file, rows + len(block), width)
@@ -70,6 +64,10 @@ class Coded:
         """
         used, codes = np.unique(self.codes[rows], return_inverse=True)
         return Coded([self.texts[i] for i in used], codes)
+
+
+Column: TypeAlias = Coded | NDArray[np.generic]
+"""A column of any type."""
 
 
 class Collector:
@@ -109,13 +107,13 @@ class Collector:
         codes = [self._known.setdefault(text, len(self._known)) for text in texts]
         return series.replace_strict(texts, codes, return_dtype=pl.Int32).to_numpy()
 
-    def result(self) -> Coded | NDArray[np.generic]:
+    def result(self) -> Column:
         """Return the whole column."""
         values = np.concatenate(self._chunks) if self._chunks else np.empty(0)
         return Coded(list(self._known), values) if self._is_text else values
 
 
-def as_array(column: Coded | NDArray[np.generic]) -> NDArray[np.generic]:
+def as_array(column: Column) -> NDArray[np.generic]:
     """Give text the type that all of it has: integers, numbers, booleans, or else strings."""
     if not isinstance(column, Coded):
         return column
@@ -131,7 +129,7 @@ def as_array(column: Coded | NDArray[np.generic]) -> NDArray[np.generic]:
     return column.map(texts, np.object_)
 
 
-def as_labels(file: str, labels: Coded | NDArray[np.generic], columns: Columns) -> NDArray[np.generic]:
+def as_labels(file: str, labels: Column, columns: Columns) -> NDArray[np.generic]:
     """Return labels by value for integer classes, by position for named ones; what is unknown stays as it is."""
     classes = columns.classes or ()
     positions = {str(name): i for i, name in enumerate(classes)}
@@ -146,109 +144,3 @@ def as_labels(file: str, labels: Coded | NDArray[np.generic], columns: Columns) 
         return np.asarray(values == (str(classes[1]).casefold() == "true"))
     check_positional(file, columns)
     return values
-
-
-class LeftOut:
-    """How many rows of how many were left out because a value is missing, and in which columns."""
-
-    def __init__(self) -> None:
-        self.rows = self.of = 0
-        self.columns: dict[str, int] = {}
-
-    def __str__(self) -> str:
-        return f"{self.rows} of {self.of} rows ({', '.join(f'{quoted(c)} {n}' for c, n in self.columns.items())})"
-
-    def add(self, missing: Mapping[str, BoolArray], rows: BoolArray) -> None:
-        """Count the rows of a file."""
-        self.rows += int(rows.sum())
-        self.of += len(rows)
-        for name, mask in missing.items():
-            self.columns[name] = self.columns.get(name, 0) + int(mask.sum())
-
-
-def read_complete(
-    source: Source,
-    numbers: Mapping[str, Sequence[str]],
-    label: str = "",
-    known: Collection[object] = (),
-    left_out: LeftOut | None = None,
-) -> tuple[dict[str, Any], BoolArray | None]:
-    """Read columns as `Source.read` does; return those rows that lack nothing, and which these are if not all.
-
-    Marks of missing values that are among the `known` names of classes are labels. Without `left_out`, which counts
-    them, incomplete rows are refused.
-    """
-    arrays = source.read(numbers, label)
-    rows = _complete_rows(source, arrays, {**numbers, "label": (label,)}, known, left_out)
-    return {argument: taken(values, rows) for argument, values in arrays.items()}, rows
-
-
-def _complete_rows(
-    source: Source,
-    arrays: dict[str, Any],
-    columns: Mapping[str, Sequence[str]],
-    known: Collection[object],
-    left_out: LeftOut | None,
-) -> BoolArray | None:
-    """Return which rows lack nothing, None if all are complete."""
-    missing = _missing(arrays, columns, {str(name) for name in known})
-    if not missing:
-        if left_out is not None:
-            left_out.of += len(next(iter(arrays.values())))
-        return None
-    rows = np.logical_or.reduce(list(missing.values()))
-    if left_out is None:
-        counts = LeftOut()
-        counts.add(missing, rows)
-        row = int(rows.argmax())
-        column = next(name for name, mask in missing.items() if mask[row])
-        raise InputError(
-            f"{source.file.name}: values are missing in {counts}, the first on {source.place(row)}, column "
-            f"{quoted(column)}. "
-            "Fill them in, or leave these rows out with drop_missing=True."
-        )
-    left_out.add(missing, rows)
-    if rows.all():
-        raise InputError(f"{source.file.name}: a value is missing in every row, so that none is left: {left_out}.")
-    return np.logical_not(rows)
-
-
-def warn_of(left_out: LeftOut) -> None:
-    """Say how many rows were left out, if any."""
-    if left_out.rows:
-        message = f"values are missing in {left_out}: these rows are left out."
-        warnings.warn(message, DataWarning, stacklevel=3)
-
-
-def taken(values: Any, rows: BoolArray | None) -> Any:
-    """Return the values at these rows."""
-    if rows is None or values is None:
-        return values
-    return values.take(rows) if isinstance(values, Coded) else values[rows]
-
-
-def _missing(arrays: dict[str, Any], columns: Mapping[str, Sequence[str]], known: set[str]) -> dict[str, BoolArray]:
-    """Return for every column in which values are missing, where they are."""
-    found: dict[str, BoolArray] = {}
-    for argument, values in arrays.items():
-        names = columns[argument]
-        if argument == "label":
-            mask = _missing_labels(values, known)
-            found |= dict(zip(names, [mask], strict=True)) if mask.any() else {}
-        elif values.dtype.kind == "f" and values.size and np.isnan(np.min(values)):
-            masks = np.isnan(values.reshape(len(values), -1)).T
-            alone = masks.any(axis=0)[None] if len(names) != len(masks) else masks
-            found |= {name: mask for name, mask in zip(names or (argument,), alone, strict=True) if mask.any()}
-    return found
-
-
-def _missing_labels(labels: Coded | NDArray[np.generic], known: set[str]) -> BoolArray:
-    """Return which labels are missing: no value, or a mark that is not the name of a class."""
-    if isinstance(labels, Coded):
-        marks = [text is None or (text.lower() in MARKS and text not in known) for text in labels.texts]
-        return labels.map(marks, np.bool_)
-    if labels.dtype.kind == "f":
-        return np.isnan(labels).reshape(len(labels), -1).any(axis=1)
-    if labels.dtype.kind == "O":
-        return np.array([is_missing(label) for label in labels.ravel()], dtype=bool)
-    return np.zeros(len(labels), dtype=bool)

@@ -103,7 +103,7 @@ class Reading:
                 find_column(source.file.name, source.names, by)
             n_classes = max(2, len(columns.probs), len(columns.classes or ()))
             if n_classes == 2 and columns.probs[0] in source.nested:
-                rows = source.read({"probs": columns.probs})["probs"]
+                rows = source.read({"probs": columns.probs}).numbers["probs"]
                 n_classes = max(2, rows.shape[1])
         skipped = skip_bad or request.drop_missing
         return cls(columns, n_classes, request.logits, request.percent, request.positive, skipped, by, features)
@@ -122,9 +122,8 @@ class Reading:
             if missing and isinstance(source, Table):
                 raise InputError(f"{source.file.name}: column {missing[0]!r} is missing, which the first file has.")
             start = 0
-            named = {"probs": columns.probs, "logits": columns.probs, "weights": (columns.weight or "",)}
             for rows in self._rows(source) if isinstance(source, Table) else self._arrays(source):
-                with located(_From(source, start), named):
+                with located(source, columns.numbers, start):
                     self.add(found, rows)
                 start += len(rows.labels)
         return found
@@ -174,22 +173,11 @@ class Reading:
         return Rows(scores, as_labels(source.file.name, labels.result(), self.columns), weights, groups)
 
     def _arrays(self, source: Source) -> Iterator[Rows]:
-        weights = {"weights": (self.columns.weight,)} if self.columns.weight else {}
-        arrays = source.read({"probs": self.columns.probs, **weights}, self.columns.label)
-        labels = as_labels(source.file.name, arrays["label"], self.columns)
+        numbers, found = source.read(self.columns.numbers, self.columns.label)
+        assert found is not None  # noqa: S101 (a column of labels was read)
+        labels = as_labels(source.file.name, found, self.columns)
         groups = None if self.by is None else source.column(self.by)
-        yield Rows(arrays["probs"], labels, arrays.get("weights"), groups)
-
-
-class _From:
-    """A file whose rows are numbered from one of them on."""
-
-    def __init__(self, source: Source, start: int) -> None:
-        self.file, self._source, self._start = source.file, source, start
-
-    def place(self, row: int) -> str:
-        """Say where in the file a row is."""
-        return self._source.place(self._start + row)
+        yield Rows(numbers["probs"], labels, numbers.get("weights"), groups)
 
 
 def files_of(given: Sequence[str | os.PathLike[str]]) -> list[str]:
