@@ -421,6 +421,35 @@ class TestWhatDecided:
         assert decided_by(three, self.verdict(0.5)).startswith(f"{found}, unless it is smaller by more than three")
         assert decided_by(self.advice("identity", low=0, high=1, best="identity"), self.verdict(0.5)) == ""
 
+    def test_few_rows(self):
+        clear = self.advice("ts", low=-0.02, high=-0.01)
+        nothing, ts = clear.candidates
+        stack = replace(ts, name="stack", behind_best=replace(ts.over_nothing, value=0.007, low=-0.009, high=0.02))
+        few, many = (
+            replace(clear, name="stack", candidates=(nothing, ts, stack), n_samples=n, alternative="ts")
+            for n in (499, 500)
+        )
+        assert decided_by(few, self.verdict(0.02)) == (
+            "What decided: the omnibus test finds the predictions miscalibrated (p = 0.02), and 499 rows are too few "
+            "to choose a candidate by its loss."
+        )
+        assert decided_by(many, self.verdict(0.02)).endswith("a smaller loss counts.")
+        said = differences_in_words(few)[1]
+        assert said.startswith("With fewer than 500 rows the smallest of several losses is often the smallest by luck")
+        assert said.endswith("smallest loss is that of ts: the difference is +0.007 (95% interval -0.009 to +0.02).")
+        own = differences_in_words(replace(few, best="stack"))[1]
+        assert own.endswith("Here the smallest loss is its own.")
+        assert "standard errors" not in own
+        assert "certain" not in own
+        assert "With fewer than" not in differences_in_words(many)[1]
+
+    def test_groups_are_held_to_two_standard_errors(self):
+        advice = self.advice("ts", low=-0.02, high=-0.01)
+        nothing, ts = advice.candidates
+        groups = replace(advice, name="groups", best="groups", candidates=(nothing, ts, replace(ts, name="groups")))
+        words = "What decided: its loss is smaller than that of the best other candidate by more than two standard"
+        assert all(decided_by(groups, self.verdict(p)).startswith(words) for p in (0.02, 0.5))
+
     def test_a_gain_whose_interval_excludes_0_is_not_called_chance(self):
         gain, chance = (self.advice("identity", low=-0.02, high=high) for high in (-0.01, 0.01))
         assert "a test finds nothing to mend, and a smaller log loss alone is not enough" in headline(gain)
