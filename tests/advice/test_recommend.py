@@ -346,6 +346,10 @@ class TestAdvice:
         with pytest.raises(InputError, match=r"at least 50 rows .* there are 49.*Temperature scaling"):
             recommend(OVER_CONFIDENT.take(np.arange(49)))
 
+    def test_names_are_not_taken_for_a_switch(self):
+        with pytest.raises(TypeError, match=r"keep_argmax must be True or False, but is \['ts'\]. Pass names as cand"):
+            recommend(OVER_CONFIDENT, ["ts"])
+
     def test_one_name_is_not_a_sequence_of_names(self):
         with pytest.raises(TypeError, match=r"Pass \['ts'\]"):
             recommend(OVER_CONFIDENT, candidates="ts")
