@@ -472,6 +472,22 @@ class TestWhatDecided:
             assert "with two standard errors to spare, is at most 0.001 above that of the best, other" in said
             assert said.endswith("reaches further.") == more
 
+    def test_a_simpler_one_is_compared_with_the_stack_also_where_another_has_the_smallest_loss(self):
+        advice = replace(self.advice("ts", low=-0.02, high=-0.01), n_samples=600, best="svs")
+        nothing, ts = advice.candidates
+        ts = replace(ts, behind_best=replace(ts.over_nothing, value=0.002, low=0.001, high=0.003))
+        svs, stack = (replace(ts, name=name, behind_best=None) for name in ("svs", "stack"))
+        said = differences_in_words(replace(advice, candidates=(nothing, ts, svs, stack)))[1]
+        assert "is at most 0.001 above that of stack, with which others are compared." in said
+        assert said.endswith(
+            "The smallest loss is that of svs: the difference is +0.002 (95% interval +0.001 to +0.003)."
+        )
+        lost = replace(stack, loss=nothing.loss + 1)
+        assert (
+            "above that of the best, svs"
+            in differences_in_words(replace(advice, candidates=(nothing, ts, svs, lost)))[1]
+        )
+
     def test_is_among_the_reasons(self):
         reasons = advice_of_one_candidate().reasons
         assert any(

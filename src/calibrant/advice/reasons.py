@@ -203,10 +203,14 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     high = None if chosen.behind_best is None else chosen.behind_best.high
     wider = high is not None and high > tolerance
     more = ", which allows for skewness as well, and reaches further" if wider else ""
-    return (
-        "It is the simplest whose loss, with two standard errors to spare, is at most "
-        f"{tolerance:.2g} above that of the best, {behind}{more}."
+    measure = stack_of(one.name for one in advice.candidates if one.loss < advice.candidates[0].loss)
+    above = (
+        f"the best, {behind}{more}"
+        if measure in (None, advice.best)
+        else f"{measure}, with which others are compared. The smallest loss is that of {behind}"
     )
+    spare = "with two standard errors to spare"
+    return f"It is the simplest whose loss, {spare}, is at most {tolerance:.2g} above that of {above}."
 
 
 def _by_few_rows(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
