@@ -25,5 +25,5 @@ plot_learning_curve(curve, ax=ax, metric="nll")
 # ``recommend`` takes this into account: it tries candidates that suit the number of rows, by cross-fitting, and
 # recommends none if none is shown to help. For 300 rows:
 
-advice = recommend(known.take(slice(0, 300)), ["ts", "svs"], rng=0)
+advice = recommend(known.take(slice(0, 300)), candidates=["ts", "svs"], rng=0)
 print(advice.headline)

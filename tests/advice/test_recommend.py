@@ -359,6 +359,10 @@ class TestAdvice:
         with pytest.raises(InputError, match=r"at least 50 rows .* there are 49.*Temperature scaling"):
             recommend(OVER_CONFIDENT.take(np.arange(49)))
 
+    def test_names_are_not_taken_for_a_switch(self):
+        with pytest.raises(TypeError, match=r"keep_argmax must be True or False, but is \['ts'\]. Pass names as cand"):
+            recommend(OVER_CONFIDENT, ["ts"])
+
     def test_one_name_is_not_a_sequence_of_names(self):
         with pytest.raises(TypeError, match=r"Pass \['ts'\]"):
             recommend(OVER_CONFIDENT, candidates="ts")
@@ -439,6 +443,35 @@ class TestWhatDecided:
         assert decided_by(three, self.verdict(0.5)).startswith(f"{found}, unless it is smaller by more than three")
         assert decided_by(self.advice("identity", low=0, high=1, best="identity"), self.verdict(0.5)) == ""
 
+    def test_few_rows(self):
+        clear = self.advice("ts", low=-0.02, high=-0.01)
+        nothing, ts = clear.candidates
+        stack = replace(ts, name="stack", behind_best=replace(ts.over_nothing, value=0.007, low=-0.009, high=0.02))
+        few, many = (
+            replace(clear, name="stack", candidates=(nothing, ts, stack), n_samples=n, alternative="ts")
+            for n in (499, 500)
+        )
+        assert decided_by(few, self.verdict(0.02)) == (
+            "What decided: the omnibus test finds the predictions miscalibrated (p = 0.02), and 499 rows are too few "
+            "to choose a candidate by its loss."
+        )
+        assert decided_by(many, self.verdict(0.02)).endswith("a smaller loss counts.")
+        said = differences_in_words(few)[1]
+        assert said.startswith("With fewer than 500 rows the smallest of several losses is often the smallest by luck")
+        assert said.endswith("smallest loss is that of ts: the difference is +0.007 (95% interval -0.009 to +0.02).")
+        own = differences_in_words(replace(few, best="stack"))[1]
+        assert own.endswith("Here the smallest loss is its own.")
+        assert "standard errors" not in own
+        assert "certain" not in own
+        assert "With fewer than" not in differences_in_words(many)[1]
+
+    def test_groups_are_held_to_two_standard_errors(self):
+        advice = self.advice("ts", low=-0.02, high=-0.01)
+        nothing, ts = advice.candidates
+        groups = replace(advice, name="groups", best="groups", candidates=(nothing, ts, replace(ts, name="groups")))
+        words = "What decided: its loss is smaller than that of the best other candidate by more than two standard"
+        assert all(decided_by(groups, self.verdict(p)).startswith(words) for p in (0.02, 0.5))
+
     def test_a_gain_whose_interval_excludes_0_is_not_called_chance(self):
         gain, chance = (self.advice("identity", low=-0.02, high=high) for high in (-0.01, 0.01))
         assert "a test finds nothing to mend, and a smaller log loss alone is not enough" in headline(gain)
@@ -456,6 +489,22 @@ class TestWhatDecided:
             said = differences_in_words(both)[1]
             assert "with two standard errors to spare, is at most 0.001 above that of the best, other" in said
             assert said.endswith("reaches further.") == more
+
+    def test_a_simpler_one_is_compared_with_the_stack_also_where_another_has_the_smallest_loss(self):
+        advice = replace(self.advice("ts", low=-0.02, high=-0.01), n_samples=600, best="svs")
+        nothing, ts = advice.candidates
+        ts = replace(ts, behind_best=replace(ts.over_nothing, value=0.002, low=0.001, high=0.003))
+        svs, stack = (replace(ts, name=name, behind_best=None) for name in ("svs", "stack"))
+        said = differences_in_words(replace(advice, candidates=(nothing, ts, svs, stack)))[1]
+        assert "is at most 0.001 above that of stack, with which others are compared." in said
+        assert said.endswith(
+            "The smallest loss is that of svs: the difference is +0.002 (95% interval +0.001 to +0.003)."
+        )
+        lost = replace(stack, loss=nothing.loss + 1)
+        assert (
+            "above that of the best, svs"
+            in differences_in_words(replace(advice, candidates=(nothing, ts, svs, lost)))[1]
+        )
 
     def test_is_among_the_reasons(self):
         reasons = advice_of_one_candidate().reasons

@@ -19,6 +19,7 @@ from calibrant import (
     assess_forecasts,
     compare,
 )
+from calibrant.assessment.forecasts.limits import limits_of, limits_of_coverage
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.hypotest import ConsistencyTest
 from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
@@ -328,6 +329,44 @@ def test_the_error_of_the_verdict_is_that_of_the_table_with_its_limits(forecasts
     assert known.reason == ""
 
 
+@pytest.mark.parametrize("forecasts", [few_members(), too_narrow()])
+def test_a_comparison_shows_the_limits_of_the_assessment(forecasts):
+    alone = assess_forecasts(forecasts, n_resamples=19, rng=1).limits
+    both = compare({"a": forecasts, "b": forecasts}, metrics=["mace", "rmsce", "mace-interval"], rng=1)
+    for key in ("mace", "rmsce", "mace-interval"):
+        known = both.entry("b", key).interval
+        assert (known.low, known.high) == pytest.approx((alone[key].low, alone[key].high), abs=1e-12)
+        assert known.low == pytest.approx(max(0, known.value - np.sqrt(np.log(40) / (2 * forecasts.n_samples))))
+
+
+def test_limits_of_coverage_are_for_rows_of_equal_weight_and_count_those_alone():
+    f, weights = too_narrow(), np.repeat([0.0, 2.0], 40)
+    absent = limits_of(QuantileCalibration(), Forecasts(f.distribution, f.targets, weights), 0.2, seed=0)
+    there = limits_of(QuantileCalibration(), f.take(np.arange(40, 80)), 0.2, seed=0)
+    assert (absent.low, absent.high) == (there.low, there.high)
+    unequal = limits_of(QuantileCalibration(), Forecasts(f.distribution, f.targets, weights + 1), 0.2, seed=0)
+    assert (unequal.low, unequal.high, unequal.reason) == (None, None, "limits are for rows of equal weight")
+
+
+@pytest.mark.parametrize("metric", [QuantileCalibration(norm=2), QuantileCalibration(form="interval")])
+def test_limits_of_coverage_hold_and_can_fail(metric):
+    """Targets three halves as far out as the forecasts say; at least 95 of 100 limits hold, thinner ones do not."""
+    levels = np.arange(1, 100) / 100
+    ends = levels if metric.form == "quantile" else (1 + levels) / 2
+    below = stats.norm.cdf(stats.norm.ppf(ends) / 1.5)
+    true = np.abs((below if metric.form == "quantile" else 2 * below - 1) - levels)
+    true = np.sqrt((true**2).mean()) if metric.norm == 2 else true.mean()
+    values = np.array([metric(too_far_out(seed)) for seed in range(300)])
+    low, high = np.array([limits_of_coverage(value, np.ones(100))[:2] for value in values]).T
+    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / 300)
+    assert np.mean((low <= true) & (true <= high)) > least
+    assert np.mean(np.abs(values - true) <= 0.2 * (high - values)) < least
+
+
+def too_far_out(seed, n=100):
+    return Forecasts(Normal(np.zeros(n), 1.0), 1.5 * np.random.default_rng(seed).normal(size=n))
+
+
 def rounded_members():
     f = few_members(n=60)
     return Forecasts(Samples(np.round(f.distribution.draws)), np.round(f.targets), np.tile([1.0, 2.0, 5.0], 20))
@@ -393,5 +432,5 @@ def test_notes_say_what_is_by_rank():
     words = forecast_notes(ensembles, list(ensembles.metrics), str)
     assert any("intervals by rank of the verdict" in note for note in words)
     [only] = forecast_notes(others, list(others.metrics), str)
-    assert only == "the limits of mace are those of the verdict, and hold with at least 95%"
+    assert only == "the limits of mace, rmsce, mace-interval hold with at least 95%: they are wider than others"
     assert not forecast_notes(others, ["crps"], str)

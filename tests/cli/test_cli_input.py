@@ -177,7 +177,10 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("evaluate", "--probs", "cat", "dog", "emu", "three.csv"), "without spaces: cat,dog,emu."),
         (("evaluate", "three.csv", "--probs", "cat"), "but 3 classes: 'cat', 'dog', 'emu'. Name the columns of all"),
         (("evaluate", "three.csv", "--probs", "cat", "--positive", "cat"), "with --probs, with commas between them."),
-        (("compare", "a.csv", "b.csv", "--positive", "yes", "--baseline", "c"), ": --baseline must be one of 'a', 'b'"),
+        (
+            ("compare", "a.csv", "b.csv", "--positive", "yes", "--baseline", "c"),
+            ": --baseline must be one of the files, 'a', 'b'",
+        ),
         (
             ("compare", "a.csv", "b.csv", "--positive", "yes", "--fail-if-worse-than", "c"),
             "--fail-if-worse-than must be one of the files, 'a', 'b', but is 'c'.",
@@ -196,6 +199,64 @@ def test_mistakes_are_answered_with_what_was_meant(folder, capsys, words, told):
     assert code in (2, 3)
     assert told in err
     assert len(err.splitlines()) == 1
+
+
+LATE = [
+    ("evaluate --tolerance -1", "--tolerance must be"),
+    ("evaluate --resamples 0", "--resamples must be"),
+    ("evaluate --engine local --cost-fp 1 --cost-fn 2", "costs, risks and base rates need rows"),
+    ("report --tolerance 2", "--tolerance must be"),
+    ("report --calibrate auto --folds 1", "--folds must be at least 2"),
+    ("report --engine local --calibrate auto", "--calibrate needs rows"),
+    ("report --engine local --max-risk 0.1", "costs, risks and base rates need rows"),
+    ("report --features x --max-risk 2", "--max-risk must be"),
+    ("report --features x --mean m --sd s --calibrate foo", "'foo' is not one"),
+    ("fit --mean m --sd s --method conformal --level 2", "--level must be"),
+    ("fit --mean m --sd s --raw-logits", "--raw-logits is for classes"),
+    ("fit --features x --level 0.9", "--level is for conformal intervals"),
+    ("compare bad2.csv --metrics foo", "'foo' is not"),
+    ("compare bad2.csv --baseline foo", "--baseline must be one of the files"),
+    ("compare bad2.csv --fail-if-worse-than foo", "--fail-if-worse-than must be one of the files"),
+    ("compare bad2.csv --resamples 0", "--resamples must be"),
+    ("compare bad2.csv --baseline bad --fail-if-worse-than bad2", "is about the baseline"),
+    ("recommend --candidates foo", "'foo' is not one"),
+    ("recommend --candidates vs --keep-argmax", "'vs' can change them"),
+    ("recommend --folds 1", "--folds must be at least 2"),
+    ("recommend --resamples 0", "--resamples must be"),
+    ("recommend --mean m --sd s --keep-argmax", "--keep-argmax is for classes"),
+    ("recommend --mean m --sd s --candidates foo", "'foo' is not one"),
+    ("test --test foo", "--test must be"),
+    ("test --kernel foo", "--kernel must be one of"),
+    ("test --resamples 0", "--resamples must be"),
+]
+"""Options that can be refused before a file is read, and what is said of them."""
+
+
+def test_what_options_alone_tell_is_refused_before_files_are_read(folder, capsys):
+    """The files hold no predictions: what is refused later would be refused for that."""
+    for name in ("bad.csv", "bad2.csv"):
+        (folder / name).write_text("no,predictions\n1,2\n")
+    for words, told in LATE:
+        command, *more = words.split()
+        code, _, err = run(capsys, command, "bad.csv", *more)
+        assert (words, code, told in err, len(err.splitlines())) == (words, 2, True, 1), err
+
+
+@pytest.mark.parametrize("models", [("weighted.csv",), ("a.csv", "weighted.csv")])
+def test_weights_and_classes_are_refused_before_predictions_are_judged(folder, capsys, monkeypatch, models):
+    def too_late(*_, **__):
+        raise AssertionError("predictions were judged first")
+
+    monkeypatch.setattr("calibrant.cli.options.Judging.assess", too_late)
+    text = (folder / "a.csv").read_text().splitlines()
+    (folder / "a.csv").write_text("\n".join([f"{text[0]},w", *(f"{line},1" for line in text[1:])]))
+    (folder / "weighted.csv").write_text(
+        "\n".join([f"{text[0]},w", *(f"{line},{i}" for i, line in enumerate(text[1:]))])
+    )
+    words = ("report", *models, "--positive", "yes", "--weight", "w", "--max-risk", "0.1")
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("calibrant: weighted.csv: a guaranteed error rate needs rows of equal weight")
 
 
 def test_usual_names_of_methods_and_metrics_are_understood(folder, capsys):

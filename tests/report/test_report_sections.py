@@ -347,6 +347,8 @@ def test_errors_of_classes_are_not_called_as_that_of_the_verdict():
     headings = Tree(render_html(found)).find("section", aria_labelledby="classes-title")[0][1]
     assert "ECE" in headings
     assert "Calibration error" not in headings
+    worst = max(found.classes, key=lambda one: one.error)
+    assert f"worst: class {worst.name}, ECE 0." in headings
 
 
 class TestTests:

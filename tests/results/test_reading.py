@@ -5,7 +5,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import calibrant
-from calibrant import Predictions, assess, compare, recommend, reliability_curve
+from calibrant import Forecasts, Normal, Predictions, assess, compare, recommend, reliability_curve
+from calibrant.calibrators.forecasts import ConformalIntervals, check_intervals
 from calibrant.metrics import ECE
 
 RNG = np.random.default_rng(0)
@@ -76,3 +77,12 @@ def test_bins_may_be_a_number():
     for bad in (True, "many", 1.5):
         with pytest.raises(TypeError, match="bins must be a Binning such as"):
             ECE(bins=bad)
+
+
+def test_intervals_that_promise_nothing_of_all_rows_print_too():
+    """Of groups only each has a p-value: a part without one is shown by its name, or by its kind."""
+    rng = np.random.default_rng(0)
+    f = Forecasts(Normal(np.zeros(100), 1.0), rng.normal(size=100))
+    found = check_intervals(ConformalIntervals(), f, np.repeat(["left", "right"], 50), rng=0)
+    assert found.total.pvalue is None
+    assert "  total      CoveredPart" in repr(found)

@@ -116,6 +116,8 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     >>> advice.name, round(advice.calibrator.stages_[0].temperature_)
     ('ts>guard', 3)
     """
+    if not isinstance(keep_argmax, (bool, np.bool_)):
+        raise TypeError(f"keep_argmax must be True or False, but is {keep_argmax!r}. Pass names as candidates=.")
     if isinstance(predictions, Forecasts):
         from calibrant.advice.forecasts import recommend_forecasts
 
@@ -201,6 +203,21 @@ def _candidates(
             impossible=has_impossible_labels(predictions),
             certain=allows_certainty(predictions),
         )
+    return {NOTHING: Identity()} | {
+        name: calibrator for name, calibrator in named_candidates(given, keep_argmax).items() if name != NOTHING
+    }
+
+
+def named_candidates(
+    given: Sequence[str] | Mapping[str, Calibrator], keep_argmax: bool = False
+) -> Mapping[str, Calibrator]:
+    """Return candidates by name; refuse unknown ones, and those that change predicted classes that have to stay.
+
+    Examples
+    --------
+    >>> [*named_candidates(["ts", "platt"])]
+    ['ts', 'platt']
+    """
     if isinstance(given, str):
         raise TypeError(f"candidates must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
     named = dict(given) if isinstance(given, Mapping) else {calibrator_name(name): parse(name) for name in given}
@@ -210,4 +227,4 @@ def _candidates(
             f"candidates must keep the predicted classes, but {changing[0]!r} can change them. Drop it, or allow "
             "changes with keep_argmax=False."
         )
-    return {NOTHING: Identity()} | {name: calibrator for name, calibrator in named.items() if name != NOTHING}
+    return named

@@ -93,9 +93,16 @@ def decided_by(advice: Advice, verdict: Verdict, floor: float | None = None) -> 
         return (
             f"What decided: the omnibus test finds no miscalibration ({test}); without, no smaller loss counts{unless}."
         )
+    if advice.name == GROUPS:
+        return (
+            "What decided: its loss is smaller than that of the best other candidate by more than two standard errors."
+        )
     if is_found:
         though = "" if _excludes_zero(chosen.over_nothing) else ", though the interval of its change covers 0"
-        return f"What decided: the omnibus test finds the {what} miscalibrated ({test}): a smaller loss counts{though}."
+        found = f"What decided: the omnibus test finds the {what} miscalibrated ({test})"
+        if _only_a_stack(advice):
+            return f"{found}, and {advice.n_samples} rows are too few to choose a candidate by its loss{though}."
+        return f"{found}: a smaller loss counts{though}."
     if np.isinf(advice.candidates[0].loss):
         return "What decided: its loss is finite."
     return "What decided: its loss is smaller by more than three standard errors."
@@ -105,8 +112,12 @@ def _may_be_sure(advice: Advice) -> bool:
     """Whether standard errors may speak for a candidate without a test; see `recommend`."""
     if not isinstance(advice, Recommendation):
         return True
-    few = advice.n_samples < ROWS_OF_DOUBT and stack_of(one.name for one in advice.candidates) is not None
-    return advice.n_classes > 2 and not few
+    return advice.n_classes > 2 and not _only_a_stack(advice)
+
+
+def _only_a_stack(advice: Advice) -> bool:
+    """Whether there are so few rows that the stack is recommended or nothing, whichever loss is the smallest."""
+    return advice.n_samples < ROWS_OF_DOUBT and stack_of(one.name for one in advice.candidates) is not None
 
 
 def _excludes_zero(difference: Difference | None) -> bool:
@@ -172,6 +183,8 @@ def _gain(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
 def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name == NOTHING or _is_alone(advice):
         return ""
+    if advice.name == stack_of([advice.name]) and _only_a_stack(advice):
+        return _by_few_rows(advice, chosen)
     if advice.name == advice.best:
         names = [one.name for one in advice.candidates]
         least = "It has the smallest loss of those that improve on doing nothing"
@@ -184,16 +197,28 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name == stack_of([advice.name]):
         return (
             "It mixes calibrators with weights learnt from rows they were not fitted to, and is preferred because the "
-            f"smallest of several losses is often the smallest by luck, above all with few rows. Here it is that of "
-            f"{behind}."
+            f"smallest of several losses is often the smallest by luck. Here it is that of {behind}."
         )
     tolerance = advice.tolerance if isinstance(advice, ForecastRecommendation) else TOLERANCE
     high = None if chosen.behind_best is None else chosen.behind_best.high
     wider = high is not None and high > tolerance
     more = ", which allows for skewness as well, and reaches further" if wider else ""
+    measure = stack_of(one.name for one in advice.candidates if one.loss < advice.candidates[0].loss)
+    above = (
+        f"the best, {behind}{more}"
+        if measure in (None, advice.best)
+        else f"{measure}, with which others are compared. The smallest loss is that of {behind}"
+    )
+    spare = "with two standard errors to spare"
+    return f"It is the simplest whose loss, {spare}, is at most {tolerance:.2g} above that of {above}."
+
+
+def _by_few_rows(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
+    least = f"that of {advice.best}: the difference is {_written(advice, chosen.behind_best)}"
     return (
-        "It is the simplest whose loss, with two standard errors to spare, is at most "
-        f"{tolerance:.2g} above that of the best, {behind}{more}."
+        f"With fewer than {ROWS_OF_DOUBT} rows the smallest of several losses is often the smallest by luck, so only "
+        f"{advice.name} can be recommended, which mixes calibrators with weights learnt from rows they were not fitted "
+        f"to. Here the smallest loss is {'its own' if advice.name == advice.best else least}."
     )
 
 

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Comparing, File, expanded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -74,21 +74,24 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
     from calibrant.cli import gates, show
     from calibrant.cli.metric_tables import print_comparison
-    from calibrant.metrics.names import metric_name
+    from calibrant.metrics.names import chosen_metrics
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
-    chosen = [metric_name(name, known) for name in metrics] or None
+    chosen = [*chosen_metrics(metrics, known)] or None
     gates.check_gates(fail_if, chosen or ([*known] if options.are_forecasts else DEFAULT_METRICS), known)
     if options.are_forecasts and (cluster is not None or differences == "percentile"):
         raise InputError("--cluster and --differences percentile are for classes, but the options describe forecasts.")
-    models, others = _read(expanded(files) if files else [], options, row_id, (cluster, options.by))
+    paths = _named(expanded(files) if files else [])
+    base = _baseline(paths, baseline, fail_if_worse_than)
+    options.check()
+    models, others = _read(paths, options, row_id, (cluster, options.by))
     groups: dict[str, object] = {"clusters": others.get(cluster or ""), "by": others.get(options.by or "")}
     drawn = "rows" if cluster is None else "clusters"
     with show.progress_bar("comparing", quiet=options.silent) as progress:
         comparison = compare(
             models,
             chosen,
-            baseline=_baseline(models, fail_if_worse_than) or baseline,
+            baseline=base,
             n_resamples=options.resamples,
             ranges=options.json,  # The table has no room for them.
             differences=differences,
@@ -110,14 +113,30 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     return show.report_failures(failures)
 
 
-def _baseline(models: "Mapping[str, object]", wanted: str | None) -> str | None:
-    """Return the model that no other may be worse than, if there is such a one."""
+def _named(files: list[Path]) -> dict[str, Path]:
+    """Return the files by the names of their models: without the extension, unless these are equal."""
     from calibrant.exceptions import InputError
 
-    if wanted is not None and wanted not in models:
-        names = ", ".join(map(repr, models))
-        raise InputError(f"--fail-if-worse-than must be one of the files, {names}, but is {wanted!r}.")
-    return wanted
+    if len(files) < 2:
+        raise InputError("compare needs at least two files: the baseline first, then the others.")
+    stems = [file.stem for file in files]
+    return dict(zip(stems if len(set(stems)) == len(stems) else map(str, files), files, strict=True))
+
+
+def _baseline(models: "Collection[str]", baseline: str | None, no_worse_than: str | None) -> str | None:
+    """Return the model that the others are compared with, None for the first."""
+    from calibrant.exceptions import InputError
+
+    for option, wanted in (("--fail-if-worse-than", no_worse_than), ("--baseline", baseline)):
+        if wanted is not None and wanted not in models:
+            names = ", ".join(map(repr, models))
+            raise InputError(f"{option} must be one of the files, {names}, but is {wanted!r}.")
+    if None not in (baseline, no_worse_than) and baseline != no_worse_than:
+        raise InputError(
+            f"--fail-if-worse-than is about the baseline, but names {no_worse_than!r}, and --baseline {baseline!r}. "
+            "Leave one of them out."
+        )
+    return baseline if no_worse_than is None else no_worse_than
 
 
 def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
@@ -136,18 +155,13 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
 
 
 def _read(
-    files: list[Path], options: Comparing, row_id: str | None, others: tuple[str | None, ...]
+    named: dict[str, Path], options: Comparing, row_id: str | None, others: tuple[str | None, ...]
 ) -> "tuple[Mapping[str, object], Mapping[str, object]]":
-    """Read every file, keyed by its name without the extension, with rows in the order of the first.
+    """Read every file, keyed by the name of its model, with rows in the order of the first.
 
     Other columns are those of the first file.
     """
-    from calibrant.exceptions import InputError
-
-    if len(files) < 2:
-        raise InputError("compare needs at least two files: the baseline first, then the others.")
-    stems = [file.stem for file in files]
-    names = stems if len(set(stems)) == len(stems) else [str(file) for file in files]
+    names, files = [*named], [*named.values()]
     wanted = [others if file == files[0] else () for file in files]
     parts = [_rows(file, options, row_id, *more) for file, more in zip(files, wanted, strict=True)]
     models = {name: predictions for name, (predictions, _) in zip(names, parts, strict=True)}

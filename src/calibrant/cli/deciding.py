@@ -78,6 +78,19 @@ class Deciding:
         _ = self.costs
         self._check_base_rate(as_they_are=as_they_are)
 
+    def check_rows(self, models: "dict[str, Predictions]") -> None:
+        """Refuse rows that what is asked is not for, before they are judged."""
+        from calibrant.decisions.selective import check_equal
+        from calibrant.exceptions import InputError
+
+        _check_classes(models, self.costs)
+        for name, p in models.items():
+            if self.max_risk is not None:
+                try:
+                    check_equal(p)
+                except InputError as error:
+                    raise InputError(f"{name}: {error}") from error
+
     def _check_base_rate(self, *, as_they_are: bool) -> None:
         """Refuse a base rate that is no share and no file, or that does not belong to what is asked."""
         from calibrant.cli.shifting import are_numbers, as_numbers
@@ -184,7 +197,6 @@ class Deciding:
         from calibrant.exceptions import InputError
 
         costs = self.costs
-        _check_classes(models, costs)
         plan = DecisionPlan(costs, self.threshold, self.max_risk, self.confidence, prevalence)
         fixed = plan if not change else replace(plan, threshold=None)
         found: dict[str, Decisions] = {}

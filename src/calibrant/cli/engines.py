@@ -45,10 +45,13 @@ class Engine:
         Parameter(help="Random waves, such as 256, for SKCE of more than two classes from a sketch; by default none."),
     ] = None
 
+    def takes(self, files: Sequence[Path]) -> bool:
+        """Whether the files are sketches or are to be sketched, so that no rows are read."""
+        return _are_saved(files) or self.makes_sketch(files)
+
     def sketch(self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None) -> "AnySketch | None":
         """Return the sketch of the files, if they are to be sketched or are sketches; otherwise None."""
-        saved = [file.name.endswith(SKETCH) for file in files]
-        if all(saved):
+        if _are_saved(files):
             return _loaded(files)
         if not self.makes_sketch(files):
             return None
@@ -138,6 +141,10 @@ class Engine:
                 kept |= {"scheduler": self.scheduler, "progress": progress}
                 return sketch_dask(names, reading, skip_bad=self.skip_bad, **kept)
             return sketch_files(names, reading, skip_bad=self.skip_bad, checkpoint=checkpoint, progress=progress)
+
+
+def _are_saved(files: Sequence[Path]) -> bool:
+    return all(file.name.endswith(SKETCH) for file in files)
 
 
 def _first(names: Sequence[str], options: Mapping[str, Any], *, skip_bad: bool) -> "Reading":

@@ -64,7 +64,8 @@ def evaluate(
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     paths = expanded(files)
     gates.check_gates(fail_if, [*known])
-    deciding.check(of_rows=not options.are_forecasts)
+    options.check()
+    deciding.check(of_rows=not options.are_forecasts and not engine.takes(paths))
     names = metric_tables.chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:
         assessment: Assessment | ForecastAssessment = _print_forecasts(paths, options, names)
@@ -92,10 +93,10 @@ def _print(
 
     names, more = metrics
     sketch, name = engine.sketch(files, options), title(files)
-    deciding.check(of_rows=sketch is None)
     predictions, groups = options.grouped(files) if sketch is None else (sketch, None)
     report = None
     if deciding.is_used and isinstance(predictions, Predictions):
+        deciding.check_rows({name: predictions})
         predictions, there = deciding.moved(predictions, options)
         report = deciding.examine(predictions, there, name, options)
         if not options.json:

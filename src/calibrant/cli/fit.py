@@ -70,10 +70,9 @@ def fit(
     """
     from calibrant.cli import outputs
     from calibrant.cli.group_fixing import fit_groups, wants_groups
+    from calibrant.exceptions import InputError
 
     if method == "auto":
-        from calibrant.exceptions import InputError
-
         raise InputError(
             "--method must name a calibrator, but is 'auto'. calibrant recommend judges them on rows that they were "
             "not fitted to, and prints the command that fits the best."
@@ -82,12 +81,15 @@ def fit(
     if wants_groups(method, features):
         outputs.check_out(out, paths, outputs.CALIBRATOR)
         _check_groups(source, raw_logits=raw_logits)
+        intervals.check("groups", of_forecasts=False)
         fit_groups(paths, source, features, out)
         return
     if source.are_forecasts:
         from calibrant.cli.forecasting import fit_forecasts
 
         outputs.check_out(out, paths, outputs.CALIBRATOR)
+        if raw_logits:
+            raise InputError("--raw-logits is for classes, but the options describe forecasts. Remove it.")
         fit_forecasts(paths, source, method, intervals, out)
         return
     intervals.check(method, of_forecasts=False)

@@ -33,14 +33,11 @@ def forecast_sections(
     from calibrant.calibrators.forecasts import (
         WeightedConformalIntervals,
         check_intervals,
-        forecast_calibrator_name,
         parse_forecast,
     )
     from calibrant.calibrators.forecasts.conformal import Conformal
     from calibrant.cli import show
 
-    if calibrate != AUTO:
-        forecast_calibrator_name(calibrate)
     (file,) = files.values()
     before, others = options.forecasts([file], options.by)
     groups = others.get(options.by or "")

@@ -43,6 +43,7 @@ class IntervalOptions:
 
     def check(self, method: str | None, *, of_forecasts: bool = True) -> None:
         """Refuse options that the method, None if none is named, has no use for."""
+        from calibrant._border.checks import check_level
         from calibrant.exceptions import InputError
 
         weighted = method == "conformal-weighted"
@@ -52,6 +53,8 @@ class IntervalOptions:
                 f"{self.used} is for conformal intervals of forecasts, such as --method conformal, but {found}. "
                 "Name one, or leave the option out."
             )
+        if self.level is not None:
+            check_level(self.level)
         if self.by is not None and weighted:
             raise InputError("--by is for the other conformal methods: conformal-weighted has --ratio. Remove it.")
         if self.ratio is not None and not weighted:

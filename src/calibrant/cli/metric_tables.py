@@ -31,7 +31,7 @@ from calibrant.results import (
 )
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
 from calibrant.results.estimate import cautions, fit_caveats, infinity_caveats, is_without_value
-from calibrant.results.forecasts import forecast_notes
+from calibrant.results.forecasts import forecast_notes, wide_limits
 from calibrant.results.writing import between, percent, significant
 
 ALL = "all"
@@ -140,6 +140,8 @@ def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
     )
     for words in (rule_in_words(comparison), printable(bandwidth_in_words(comparison))):
         note += f"\n{words}" if words else ""
+    for words in wide_limits(((entry.metric, entry.interval) for entry in comparison.entries), printable):
+        note += f"\n{words}"
     for reason, without in missing_differences(comparison).items():
         note += f"\nno interval for the difference in {printable(', '.join(without))}: {reason}"
     out.print(Text(note, style="dim"))

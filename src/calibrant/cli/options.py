@@ -33,6 +33,9 @@ Seed = Annotated[int, Parameter(group=JUDGING, validator=Number(gte=0))]
 File = Annotated[Path, Parameter(group=INPUT, json_list=False)]
 Out = Annotated[Path, Parameter(group=OUTPUT)]
 
+FEWEST_FOLDS = 2
+"""Parts of the rows, each of which is calibrated by a fit to the others."""
+
 _READING = (
     "label",
     "probs",
@@ -215,6 +218,12 @@ class Options(EitherSource):
     )
     seed: Annotated[Seed, Parameter(help="Seed of the redraws.")] = 0
 
+    def check(self) -> None:
+        """Refuse numbers that mean nothing, before anything is read."""
+        from calibrant._border.checks import check_count
+
+        check_count(self.resamples, "n_resamples")
+
 
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
@@ -240,6 +249,13 @@ class Judging(Options):
     tolerance: Annotated[
         float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
     ] = 0.02
+
+    def check(self) -> None:
+        """Refuse numbers that mean nothing, before anything is read."""
+        from calibrant.assessment.verdict import check_tolerance
+
+        super().check()
+        check_tolerance(self.tolerance)
 
     def grouped(self, files: "Sequence[Path]") -> "tuple[Predictions, NDArray[np.generic] | None]":
         """Read class predictions and the group of each row, None if there are none."""

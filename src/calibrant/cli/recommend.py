@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from calibrant.cli.group_fixing import METHOD
 from calibrant.cli.groups import Features, read_features
-from calibrant.cli.options import FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
+from calibrant.cli.options import FEWEST_FOLDS, FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,12 +61,18 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     seed
         Seed of the folds and of the samples.
     """
+    from calibrant._border.checks import check_count
     from calibrant.advice import recommend
     from calibrant.cli import show
+    from calibrant.exceptions import InputError
     from calibrant.io import printable
 
     paths = expanded(files)
     _check_score(score, source)
+    check_count(resamples, "n_resamples")
+    if folds < FEWEST_FOLDS:
+        raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
+    _check_candidates(candidates, source, features, keep_argmax=keep_argmax)
     predictions, table = _read(paths, source, features)
     with show.progress_bar("fitting candidates", quiet=source.silent) as progress:
         advice = recommend(
@@ -93,14 +99,8 @@ def _read(
     files: list[Path], source: EitherSource, features: str | None
 ) -> "tuple[object, dict[str, NDArray[np.generic]] | None]":
     """Read predictions or forecasts, and the columns of features if they are named."""
-    from calibrant.exceptions import InputError
-
     if features is None:
         return source.forecasts(files)[0] if source.are_forecasts else source.predictions(files), None
-    if source.are_forecasts:
-        raise InputError(
-            "--features is for the fix of groups of classes, but the options are for forecasts. Remove it."
-        )
     predictions, table, _ = read_features(files, source, features)
     return predictions, table
 
@@ -113,6 +113,27 @@ def _check_score(score: str | None, source: EitherSource) -> None:
     if score is not None and score not in known:
         what = "forecasts" if source.are_forecasts else "classes"
         raise InputError(f"--score of {what} must be {' or '.join(known)}, but is {score}.")
+
+
+def _check_candidates(
+    candidates: tuple[str, ...], source: EitherSource, features: str | None, *, keep_argmax: bool
+) -> None:
+    """Refuse candidates that are unknown, and options that are for the other kind of predictions."""
+    from calibrant.advice.advise import named_candidates
+    from calibrant.calibrators.forecasts import forecast_calibrator_name
+    from calibrant.exceptions import InputError
+
+    if not source.are_forecasts:
+        named_candidates(candidates, keep_argmax)
+        return
+    for name in candidates:
+        forecast_calibrator_name(name)
+    if features is not None:
+        raise InputError(
+            "--features is for the fix of groups of classes, but the options are for forecasts. Remove it."
+        )
+    if keep_argmax:
+        raise InputError("--keep-argmax is for classes, but the options are for forecasts. Remove it.")
 
 
 def _command(files: list[Path], method: str, source: Source, features: str | None) -> str:

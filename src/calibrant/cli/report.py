@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
 from calibrant.cli.groups import Features, read_features, read_forecast_features
-from calibrant.cli.options import FIXING, File, Judging, Out, expanded, title
+from calibrant.cli.options import FEWEST_FOLDS, FIXING, File, Judging, Out, expanded, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,10 +87,13 @@ def report(
 
     paths = expanded(files)
     outputs.check_out(out, paths, outputs.PAGE)
-    _check_one(paths, "--calibrate", calibrate)
-    _check_one(paths, "--features", features)
+    options.check()
+    of_rows = not options.are_forecasts and not engine.takes(paths)
+    deciding.check(of_rows=of_rows, as_they_are=len(paths) == 1 and calibrate is None)
+    if calibrate is not None:
+        _check_one(paths, "--calibrate", calibrate)
+        _check_method(calibrate, features, folds, of_forecasts=options.are_forecasts, of_rows=of_rows)
     table, search = _search(paths, options, features)
-    deciding.check(of_rows=not options.are_forecasts, as_they_are=len(paths) == 1 and calibrate is None)
     shown, extras = _content(paths, options, engine, deciding, _Fixing(calibrate, folds, table))
     extras |= search()
     write_text(out, render_html(shown, title=f"Calibration of {title(paths)}", **extras))
@@ -98,10 +101,7 @@ def report(
         found = {name: show.without_draws(assessment) for name, assessment in shown.items()}
         show.print_json({"page": printable(out), "assessments": found, **extras})
         return
-    if options.are_forecasts:
-        for name, assessment in shown.items():
-            _print_verdict(assessment, name if len(shown) > 1 else "")
-    _print_extras(extras)
+    _print_extras(shown if options.are_forecasts else {}, extras)
     show.print_path("page", out)
 
 
@@ -115,18 +115,19 @@ def _content(
         return forecast_sections(_named(paths), options, fixing.method, fixing.folds)
     sketch = engine.sketch(paths, options)
     if sketch is not None:
-        deciding.check(of_rows=False)
         return {title(paths): options.assess(sketch, title(paths), "assessing")}, {}
     if len(paths) > 1:
         return _several(_named(paths), options, deciding)
     return _predictions(paths[0], options, deciding, fixing)
 
 
-def _print_extras(extras: Extras) -> None:
-    """Print how a fix was judged, and what it gives where that is more than a second verdict."""
+def _print_extras(verdicts: "Mapping[str, Any]", extras: Extras) -> None:
+    """Print verdicts, then how a fix was judged, and what it gives where that is more than a second verdict."""
     from calibrant.cli import show
     from calibrant.report.fix import honest
 
+    for name, assessment in verdicts.items():
+        _print_verdict(assessment, name if len(verdicts) > 1 else "")
     if "comparison" in extras:
         show.print_lines(["", honest(extras["fix"])])
     if "intervals" in extras:
@@ -139,11 +140,12 @@ def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> "t
     """Return what the page shows about the predictions of several files, side by side."""
     from calibrant.results import DecisionReport
 
+    read = {name: options.grouped([path]) for name, path in files.items()}
+    deciding.check_rows({name: predictions for name, (predictions, _) in read.items()})
     shown, models = dict[str, "Assessment"](), dict[str, "Predictions"]()
     there = DecisionReport()
-    for name, path in files.items():
-        read, groups = options.grouped([path])
-        models[name], there = deciding.moved(read, options)
+    for name, (predictions, groups) in read.items():
+        models[name], there = deciding.moved(predictions, options)
         _say_base_rate(there, options)
         shown[name] = _assessed(models[name], groups, name, options)
     return shown, {"decisions": deciding.decide(models, there, options)} if deciding.is_used else {}
@@ -155,9 +157,8 @@ def _predictions(
     """Return what the page shows about class predictions."""
     from calibrant.advice.cross_fit import check_folds
 
-    if fixing.method is not None:
-        _check_method(fixing)
     read, groups = options.grouped([file])
+    deciding.check_rows({file.name: read})
     before, there = deciding.moved(read, options)
     _say_base_rate(there, options)
     if fixing.method is not None:
@@ -205,6 +206,7 @@ def _search(
 
     if features is None:
         return None, Extras
+    _check_one(files, "--features", features)
     read = read_forecast_features if options.are_forecasts else read_features
     data, table, _ = read(files, options, features)
 
@@ -242,17 +244,25 @@ def _print_verdict(assessment: "Assessment | ForecastAssessment", heading: str) 
     show.print_verdict(assessment)
 
 
-def _check_method(fixing: "_Fixing") -> None:
-    """Refuse what is no calibrator, before the long work."""
+def _check_method(method: str, features: str | None, folds: int, *, of_forecasts: bool, of_rows: bool) -> None:
+    """Refuse what is no calibrator, no number of folds, or not for these files, before the long work."""
     from calibrant.advice.fixing import AUTO
     from calibrant.calibrators import parse
     from calibrant.cli.group_fixing import METHOD
     from calibrant.exceptions import InputError
 
-    if fixing.method == METHOD and fixing.features is None:
+    if not of_rows and not of_forecasts:
+        raise InputError("--calibrate needs rows of predictions, but they are read as a sketch. Leave one out.")
+    if folds < FEWEST_FOLDS:
+        raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
+    if of_forecasts and method != AUTO:
+        from calibrant.calibrators.forecasts import forecast_calibrator_name
+
+        forecast_calibrator_name(method)
+    elif method == METHOD and features is None:
         raise InputError("--calibrate groups needs the columns that groups are made of. Name them with --features.")
-    if fixing.method is not None and fixing.method not in (AUTO, METHOD):
-        parse(fixing.method)
+    elif method not in (AUTO, METHOD):
+        parse(method)
 
 
 @dataclass(frozen=True)

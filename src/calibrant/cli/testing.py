@@ -68,6 +68,8 @@ def run_tests(
         if test or kernel is not None:
             raise InputError("--calibrator tests the promise of intervals, without --test and --kernel. Remove them.")
         return _test_intervals(paths, calibrator, options, fail_below)
+    options.check()
+    _check_names(test, kernel, of_forecasts=options.are_forecasts)
     data = options.forecasts(paths)[0] if options.are_forecasts else options.predictions(paths)
     tests, refused = _chosen(test, options, kernel, data)
     results = {}
@@ -105,7 +107,7 @@ def _chosen(
     names: tuple[str, ...], options: Options, kernel: str | None, data: "Data"
 ) -> "tuple[dict[str, CalibrationTest], dict[str, str]]":
     """Return the tests that are named, or the default one, and why others are not for such data."""
-    found = _names(names, data) if names else ("omnibus" if kernel is None else "consistency",)
+    found = _names(names) if names else ("omnibus" if kernel is None else "consistency",)
     refused = {name: reason for name in found if (reason := _unsuited(name, data))}
     if refused and names != (ALL,):  # A test that was requested by name must run.
         name, reason = next(iter(refused.items()))
@@ -185,18 +187,27 @@ def _check_level(level: float | None) -> None:
         raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {level:g}.")
 
 
-def _names(names: tuple[str, ...], data: object) -> tuple[str, ...]:
-    from calibrant._border.names import meant
+def _names(names: tuple[str, ...]) -> tuple[str, ...]:
     from calibrant.hypotest import TESTS
 
-    if names == (ALL,):
-        return tuple(TESTS)
-    unknown = [name for name in names if name not in TESTS]
+    return tuple(TESTS) if names == (ALL,) else tuple(dict.fromkeys(names))
+
+
+def _check_names(names: tuple[str, ...], kernel: str | None, *, of_forecasts: bool) -> None:
+    """Refuse tests and kernels that do not exist, before anything is read."""
+    from calibrant._border.names import meant
+    from calibrant.hypotest import TESTS
+    from calibrant.kernels import KERNELS, RadialKernel
+
+    unknown = [name for name in names if name not in TESTS and names != (ALL,)]
     if unknown:
+        suited = [name for name, test in TESTS.items() if test.takes_forecasts or not of_forecasts]
         raise InputError(
-            f'--test must be "all" or names of tests, but {unknown[0]!r} is not. {meant(unknown[0], _suited(data))}'
+            f'--test must be "all" or names of tests, but {unknown[0]!r} is not. {meant(unknown[0], suited)}'
         )
-    return tuple(dict.fromkeys(names))
+    known = [key for key, value in KERNELS.items() if isinstance(value, RadialKernel)]
+    if kernel is not None and kernel not in known:
+        raise InputError(f"--kernel must be one of {', '.join(known)}, but is {kernel!r}.")
 
 
 def _configured(name: str, options: Options, kernel: str | None, data: "Data") -> "CalibrationTest":
@@ -226,12 +237,9 @@ def _configured(name: str, options: Options, kernel: str | None, data: "Data") -
 
 def _kernel(name: str, data: "Data") -> "JointKernel":
     from calibrant.forecasts import Forecasts
-    from calibrant.kernels import KERNELS, RadialKernel
+    from calibrant.kernels import KERNELS
     from calibrant.kernels.discrepancy import default_kernel
 
-    if name not in KERNELS or not isinstance(KERNELS[name], RadialKernel):
-        known = [key for key, value in KERNELS.items() if isinstance(value, RadialKernel)]
-        raise InputError(f"--kernel must be one of {', '.join(known)}, but is {name!r}.")
     default: Any = default_kernel(data).terms[0]
     chosen: Any = KERNELS[name]
     if isinstance(data, Forecasts):

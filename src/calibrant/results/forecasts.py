@@ -1,6 +1,6 @@
 """Outcomes of looking at predictive distributions."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -176,18 +176,23 @@ class ForecastAssessment(Readable):
 
 def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named: Callable[[str], str]) -> list[str]:
     """Say what the limits and the intervals behind metrics that are shown mean; `named` writes the name of a metric."""
-    notes = []
+    notes = wide_limits(((key, assessment.limits.get(key)) for key in shown), named)
     for key in shown:
-        known = assessment.limits.get(key)
-        if known is not None and known.method == AT_LEAST:
-            share = f"{known.level:.0%}"
-            notes.append(f"the limits of {named(key)} are those of the verdict, and hold with at least {share}")
         if key == "interval-coverage" and assessment.law == "Samples":
             notes.append(
                 f"{named(key)} is that of intervals between quantiles of the members, which hold fewer targets than "
                 "the intervals by rank of the verdict, also for calibrated ensembles"
             )
     return notes
+
+
+def wide_limits(limits: Iterable[tuple[str, "Interval | None"]], named: Callable[[str], str]) -> list[str]:
+    """Say which limits hold with more than their level, if any; `named` writes the name of a metric."""
+    wide = {key: known.level for key, known in limits if known is not None and known.method == AT_LEAST}
+    if not wide:
+        return []
+    names, (level, *_) = ", ".join(map(named, wide)), wide.values()
+    return [f"the limits of {names} hold with at least {level:.0%}: they are wider than others"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -100,7 +100,7 @@ def summary(value: object) -> str:
 
 
 HEADS = (("headline", "{}"), ("pvalue", "p = {:.3g}"), ("value", "{:.4g}"), ("label", "{}"), ("name", "{}"))
-"""Attributes that represent a result, and their format: the first that it has."""
+"""Attributes that represent a result, and their format: the first that it has and that holds something."""
 
 
 def brief(value: object) -> str:
@@ -122,8 +122,8 @@ def _headline(result: Any) -> str:
         return f"error {brief(error)}"
     if is_dataclass(verdict):  # Of an assessment.
         return brief(verdict)
-    found = next(((form, getattr(result, name)) for name, form in HEADS if hasattr(result, name)), None)
-    text = type(result).__name__ if found is None else found[0].format(found[1])
+    held = ((form, getattr(result, name, None)) for name, form in HEADS)
+    text = next((form.format(value) for form, value in held if not _is_empty(value)), type(result).__name__)
     if text.startswith("p = ") and is_at(result.pvalue, getattr(result, "details", {}).get("smallest_pvalue")):
         text = text.replace("=", "≤", 1)
     low = getattr(result, "low", None)

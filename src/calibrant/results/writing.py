@@ -185,6 +185,11 @@ def between(limits: Sequence[float], write: Callable[[float], str]) -> str:
 
     >>> between((0.99894, 0.99942), significant), between((0.99894, 0.99942), number)
     ('0.9989 to 0.9994', '0.9989 to 0.9994')
+
+    Not if they differ by rounding only:
+
+    >>> between((0.1 + 0.2, 0.3), significant)
+    '0.3 to 0.3'
     """
     if not limits:
         return ""
@@ -195,7 +200,7 @@ def between(limits: Sequence[float], write: Callable[[float], str]) -> str:
         return f"at most {write(high)}" if low == -math.inf else f"at least {write(low)}"
     texts = write(low), write(high)
     for digits in range(4, 10):
-        if low == high or texts[0] != texts[1]:
+        if math.isclose(low, high, rel_tol=1e-9) or texts[0] != texts[1]:
             break
         sign = texts[0][0] if texts[0][0] in f"+-{_MINUS}" else ""
         texts = sign + significant(abs(low), digits), sign + significant(abs(high), digits)

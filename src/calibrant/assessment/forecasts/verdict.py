@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant.assessment.forecasts.limits import limits_of_coverage
 from calibrant.assessment.verdict import LEVEL, TOLERANCE
 from calibrant.assessment.verdict.sentences import with_few_redraws
 from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_with
@@ -50,7 +51,7 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
     """
     is_found = test.pvalue <= LEVEL
     error = float(test.estimate or 0.0)
-    low, high, reason = limits(worst, error, test.details.get("tests", 1))
+    low, high, reason = limits_of_coverage(error, worst.weights, test.details.get("tests", 1))
     scale = compare_with(tolerance, low, high)
     part = _part(test) if is_found else NO_PART
     if part.name == "trend" and scale == WITHIN:
@@ -107,19 +108,6 @@ def _part(test: TestResult) -> _Part:
     """Return the part of the test that revealed the error."""
     found = test.details["found_by"]
     return _Part(found, test.details["parts"][found]["direction"] or "")
-
-
-def limits(worst: Transforms, error: float, n_tests: int) -> tuple[float | None, float | None, str]:
-    r"""Return limits of MACE that hold with a probability of at least 95%, or why there are none.
-
-    The distribution of n transforms is nowhere further than :math:`\epsilon = \sqrt{\log(2 m / 0.05) / (2 n)}` from the
-    true one in any of m tests (Dvoretzky, Kiefer, Wolfowitz, with Massart's constant), so that the mean distance of
-    levels is not either.
-    """
-    if not np.all(worst.weights == worst.weights[0]):
-        return None, None, "limits are for rows of equal weight"
-    reach = float(np.sqrt(np.log(2 * n_tests / 0.05) / (2 * len(worst.weights))))
-    return max(0.0, error - reach), min(1.0, error + reach), ""
 
 
 def _explanation(
