@@ -17,8 +17,6 @@ from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.folds import RARE, Unseen
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.exceptions import InputError
-from calibrant.groups import GroupBoosting
-from calibrant.groups.columns import as_table
 from calibrant.predictions import Predictions
 
 NESTED_ROWS = 3000
@@ -224,6 +222,8 @@ def group_table(features: object, predictions: Predictions, keep_argmax: bool) -
             "features are for the fix of groups, which can change predicted classes. Leave them out, or allow changes "
             "with keep_argmax=False."
         )
+    from calibrant.groups.columns import as_table
+
     table = as_table(features, predictions.n_samples)
     return {name: values[predictions.weights > 0] for name, values in table.items()}
 
@@ -232,6 +232,8 @@ def cross_fit_groups(
     table: dict[str, NDArray[np.generic]], predictions: Predictions, folds: list[IntArray]
 ) -> OutOfFold:
     """Fix every fold by the groups that are found among the other folds."""
+    from calibrant.groups import GroupBoosting
+
     probs = np.empty(predictions.probs.shape)
     for rows in folds:
         others = np.ones(predictions.n_samples, dtype=bool)

@@ -11,7 +11,6 @@ from calibrant.advice.cross_fit import GROUPS, check_folds, cross_fit, cross_fit
 from calibrant.calibrators import calibrator_name, parse
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.groups.columns import as_table
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Fix
@@ -90,6 +89,8 @@ def calibrate_held_out(
 
 def _table(features: object, predictions: Predictions) -> dict[str, NDArray[np.generic]]:
     """Return the columns of features, without which groups cannot be fixed."""
+    from calibrant.groups.columns import as_table
+
     if features is None:
         raise InputError('method="groups" needs the columns that groups are made of. Pass features=.')
     return as_table(features, predictions.n_samples)

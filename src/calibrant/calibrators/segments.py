@@ -248,4 +248,4 @@ def weighted_quantiles(values: FloatArray, masses: FloatArray, shares: FloatArra
         inside = inside[np.argsort(values[inside])]
         place = np.searchsorted(np.cumsum(masses[inside]), level - (up_to[cell] - of_cell[cell]))
         found.append(values[inside[min(int(place), len(inside) - 1)]])
-    return np.unique(found)
+    return np.array(sorted({*found}))  # As `np.unique`, which imports `numpy.ma` when it is first called.

@@ -201,11 +201,11 @@ def _search(
     files: list[Path], options: Judging, features: str | None
 ) -> "tuple[dict[str, NDArray[np.generic]] | None, Callable[[], Extras]]":
     """Read some columns at once, as a wrong name should not come to light after long work; return the search too."""
+    if features is None:
+        return None, Extras
     from calibrant.cli import show
     from calibrant.groups import GroupSearch
 
-    if features is None:
-        return None, Extras
     _check_one(files, "--features", features)
     read = read_forecast_features if options.are_forecasts else read_features
     data, table, _ = read(files, options, features)

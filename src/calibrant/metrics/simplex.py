@@ -125,7 +125,7 @@ class SimplexECE(Metric):
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Say how many cells hold weight."""
         cells = self._cells(predictions)
-        return {"bins_used": len(np.unique(cells.index[predictions.weights > 0]))}
+        return {"bins_used": len({*cells.index[predictions.weights > 0].tolist()})}
 
     def _distances(self, predicted: FloatArray, frequency: FloatArray) -> FloatArray:
         if isinstance(self.distance, Distance):
