@@ -11,6 +11,7 @@ from calibrant._core.line.gaps import RowGaps
 from calibrant._core.line.sums import HeldOut, KernelSums
 from calibrant._core.redraws import DEPTH, Rows
 from calibrant._core.sketch import count_rows, empty_records, sum_scores
+from calibrant._core.softmax import pair_sums, residuals_of
 from calibrant._core.sorted1d import SortedLine
 from calibrant.binning.cells.grid import Grid
 from pair_definition import simulate
@@ -47,9 +48,17 @@ def everything(n_threads):
         bins.bin_columns(weights, x, np.array([0.2, 0.7])),
         isotonic_regression(happened, weights=weights[:, 0]).x,
         *_sketched(x, happened),
+        *_of_a_softmax(P, rng),
         distances(P, P[:50], squared=False, n_threads=n_threads),
         *(np.asarray(found) for part in _rows(P, rng).redraw(np.arange(40, dtype=np.uint64)) for found in part),
     ]
+
+
+def _of_a_softmax(P, rng):
+    """Derivatives of a likelihood, and the sums that its Hessian is made of."""
+    probs, share = np.empty(P.shape), np.full((len(P), 1), 1 / len(P))
+    residuals, loss = residuals_of(rng.normal(size=P.shape), rng.integers(0, P.shape[1], len(P)), share, probs)
+    return residuals, np.array(loss), probs, pair_sums(probs, share, P)
 
 
 def _sketched(x, happened):

@@ -198,6 +198,8 @@ _SIGNATURES: dict[str, tuple[object, ...]] = {
     "bin_index": (Matrix, _REALS, WHOLE, WHOLE, _WHOLES),
     "bin_sums": (Matrix, _REALS, _WHOLES, _REALS, WHOLE, WHOLE, _REALS),
     "bin_columns": (Matrix, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
+    "softmax_residuals": (_REALS, _WHOLES, _REALS, WHOLE, WHOLE, _REALS, _REALS),
+    "softmax_curvature": (_REALS, _REALS, _REALS, *5 * [WHOLE], _REALS, _REALS),
     "isotonic": (_REALS, _REALS, WHOLE, _WHOLES, _REALS, _REALS, _REALS, _WHOLES),
     "sketch_records": (_NUMBERS, WHOLE, _EVENTS, *3 * [WHOLE], _EVENTS, _LABELS, _REALS, _WHOLES, WHOLE, _WHOLES),
     "parquet_chunks": (ctypes.c_char_p, WHOLE, WHOLE, _WHOLES, _WHOLES),

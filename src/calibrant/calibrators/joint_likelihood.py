@@ -6,7 +6,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import add_blocks, over_classes
-from calibrant.calibrators.softmax import Full, residuals_of
+from calibrant._core.softmax import residuals_of
+from calibrant.calibrators.softmax import Full
 
 _MOST_KEPT = 1 << 23
 """At most this many numbers (64 MB) are kept from one step of the search to the next."""
@@ -108,9 +109,9 @@ class JointLikelihood:
             away = shared - np.einsum("mik,ik->mi", shared, probs)[:, :, None]
             away *= probs * share
             of_shared = away.reshape(m, -1) @ shared.reshape(m, -1).T
-            mixed = [one.T @ features for one in away]
+            mixed = away.swapaxes(1, 2) @ features
             curvature = self.family.curvature(probs, share, features)
-            return np.concatenate([part.ravel() for part in (of_shared, *mixed, curvature)])
+            return np.concatenate([part.ravel() for part in (of_shared, mixed, curvature)])
 
         of_shared, mixed, curvature = np.split(self._add_blocks(task), [m * m, m * m + m * k * width])
         hessian = np.empty((m + k * width, m + k * width))
@@ -150,5 +151,5 @@ class JointLikelihood:
 def joint_logits(parameters: FloatArray, shared: FloatArray, matrix: FloatArray, features: FloatArray) -> FloatArray:
     """Return the sum of what shared parameters, (m,), and a matrix, (K, K + 1), make of their features, (n, K)."""
     logits = features @ matrix.T
-    logits += np.tensordot(parameters, shared, 1)
+    logits += (parameters @ shared.reshape(len(parameters), -1)).reshape(logits.shape)
     return logits

@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, add_blocks, over_classes
+from calibrant._core.softmax import pair_sums, residuals_of
 
 _SMALL_PRODUCT = 1 << 18
 """The libraries of linear algebra multiply matrices on one thread up to this many multiplications."""
@@ -14,6 +15,9 @@ _SMALL_PRODUCT = 1 << 18
 _LEAST_HEIGHT = 256
 """With fewer rows in a block, threads wait for each other longer than they work."""
 _LARGE_BLOCK = 1 << 20
+
+_HESSIAN_HEIGHT = 1024
+"""Rows whose part in a Hessian is computed at a time, at least."""
 
 
 class Family(Protocol):
@@ -129,13 +133,7 @@ class Full:
 
         Of features and of probabilities, every pair is multiplied once: the Hessian holds each product four times.
         """
-        (k, m), n = self.shape, len(probs)
-        p, f = np.ascontiguousarray(probs.T), np.ascontiguousarray(features.T)
-        factors, products = np.empty((k + _count(k), n)), np.empty((_count(m), n))
-        np.multiply(p, share[:, 0], out=factors[:k])
-        _multiply_pairs(factors[:k], -p, factors[k:])
-        _multiply_pairs(f, f, products)
-        return factors @ products.T
+        return pair_sums(probs, share, features)
 
     def assembled(self, curvature: FloatArray) -> FloatArray:
         """Return the Hessian: minus the products of two probabilities, plus each class's own ones."""
@@ -146,44 +144,12 @@ class Full:
         return hessian.transpose(0, 2, 1, 3).reshape(k * m, k * m)
 
 
-def _count(n: int) -> int:
-    """Return the number of pairs of n things, each with itself among them."""
-    return n * (n + 1) // 2
-
-
-def _multiply_pairs(one: FloatArray, other: FloatArray, out: FloatArray) -> None:
-    """Multiply every row of one with the same and all later rows of the other, row after row."""
-    start = 0
-    for j in range(len(one)):
-        stop = start + len(one) - j
-        np.multiply(one[j], other[j:], out=out[start:stop])
-        start = stop
-
-
 def _places(n: int) -> IntArray:
-    """Return where `_multiply_pairs` puts the product of two of n rows, (n, n)."""
+    """Return where `pair_sums` puts the product of two of n things, (n, n)."""
     places = np.empty((n, n), dtype=np.int64)
     first, second = np.triu_indices(n)
     places[first, second] = places[second, first] = np.arange(len(first))
     return places
-
-
-def residuals_of(
-    logits: FloatArray, labels: IntArray, share: FloatArray, probs: FloatArray
-) -> tuple[FloatArray, np.float64]:
-    """Return the derivatives of a weighted log loss with respect to the logits, in their place, and the loss itself.
-
-    The softmax of the logits is left in `probs`; `share` holds the weights, (n, 1).
-    """
-    each = np.arange(len(labels))
-    logits -= over_classes(np.maximum, logits)
-    np.exp(logits, out=probs)
-    total = over_classes(np.add, probs)
-    probs /= total
-    loss = np.sum(share[:, 0] * (np.log(total[:, 0]) - logits[each, labels]))
-    residuals = np.multiply(probs, share, out=logits)
-    residuals[each, labels] -= share[:, 0]
-    return residuals, loss
 
 
 class PenalisedLikelihood:
@@ -261,7 +227,7 @@ class PenalisedLikelihood:
         def task(rows: slice) -> FloatArray:
             return self.family.curvature(self.probs[rows], self.share[rows], self.features[rows])
 
-        height = max(_LEAST_HEIGHT, _SMALL_PRODUCT // (k * m) ** 2)
+        height = max(_HESSIAN_HEIGHT, _SMALL_PRODUCT // (k * m) ** 2)
         hessian = self.family.assembled(add_blocks(task, self.probs.shape, entries=height * k))
         hessian[np.diag_indices_from(hessian)] += 2.0 * self.penalty.ravel()
         return hessian
