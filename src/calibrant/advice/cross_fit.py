@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from itertools import chain, combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 
+if TYPE_CHECKING:
+    from calibrant.groups import GroupBoosting
+
 NESTED_ROWS = 3000
 """Below this many rows the cross-validation of a stack is fully nested; above, the difference is small.
 
@@ -31,7 +34,7 @@ class OutOfFold(NamedTuple):
 
     predictions: Predictions
     converged: bool
-    calibrator: Calibrator | GroupBoosting
+    calibrator: "Calibrator | GroupBoosting"
 
 
 def check_folds(n_folds: int, predictions: Predictions) -> None:

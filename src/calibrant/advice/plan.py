@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,13 +11,15 @@ from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import FloatArray, Rng
 from calibrant.advice.choice import Choice
 from calibrant.advice.cross_fit import OutOfFold, check_folds
-from calibrant.calibrators import Calibrator
 from calibrant.exceptions import InputError
-from calibrant.groups.boosting import GroupBoosting
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Recommendation
+
+if TYPE_CHECKING:
+    from calibrant.calibrators import Calibrator
+    from calibrant.groups import GroupBoosting
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """Scores by which candidates are compared: proper ones, which the true probabilities minimise."""
@@ -83,7 +86,7 @@ class Plan:
         self,
         chosen: Choice,
         judged: Mapping[str, Judged],
-        calibrator: Calibrator | GroupBoosting,
+        calibrator: "Calibrator | GroupBoosting",
         used: Predictions,
         keep_argmax: bool,
         rng: Rng,

@@ -260,7 +260,7 @@ def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predic
         )
     if allows_certainty(predictions):
         found.append("No row contradicts certainty, so these rows say little about how confident a model may be.")
-    n_observed = len(np.unique(predictions.labels))
+    n_observed = np.count_nonzero(np.bincount(predictions.labels))
     if n_observed < predictions.n_classes:
         found.append(
             f"Only {n_observed} of the {predictions.n_classes} classes were observed: a fix learns that the others do "

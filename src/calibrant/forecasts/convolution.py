@@ -9,7 +9,6 @@ stays near rounding for all scales.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -25,12 +24,8 @@ Profile = Literal["gaussian", "exponential"]
 CLOSE = 0.7
 """Where the smaller term of a divided difference exceeds this share of the larger, it is integrated instead."""
 
-
-@cache
-def _quadrature() -> list[tuple[float, float]]:
-    """Return nodes and weights on [0, 1] that integrate polynomials up to degree 27."""
-    nodes, weights = np.polynomial.legendre.leggauss(14)  # Importing it takes longer than many a command has time for.
-    return [*zip(0.5 * nodes + 0.5, 0.5 * weights, strict=True)]
+NODES, NODE_WEIGHTS = (0.5 * part for part in np.polynomial.legendre.leggauss(14))
+NODES += 0.5
 
 
 def check_kernel(profile: str, lengthscale: float) -> None:
@@ -86,7 +81,7 @@ def _normal_two_laplaces(z: FloatArray, sd: FloatArray, t1: FloatArray, t2: Floa
     close = low >= CLOSE * high
     z, sd, a, b = z[close], sd[close], a[close], b[close]
     middle = np.zeros(z.shape)
-    for node, weight in _quadrature():
+    for node, weight in zip(NODES, NODE_WEIGHTS, strict=True):
         middle += weight * _normal_laplace_twice(z, sd, np.sqrt(a * a + node * (b - a) * (b + a)))
     density[close] = middle
     return density
