@@ -2,6 +2,7 @@
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
 # make quick  the same without slow tests
 # make dist   wheels for every system and the sdist; those that run here are installed and run in empty environments
+# make thorough     all tests, with ten times as many examples of each property
 # make lowest       the quick tests of the library with the oldest dependencies that pyproject.toml allows
 # make sanitize     the tests of the compiled core under the sanitizers of gcc, for addresses and undefined behaviour
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
@@ -19,14 +20,14 @@ EXE := $(if $(WINDOWS),.exe)
 BIN := .venv/$(SCRIPTS)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test quick lowest docs dist sanitize validity coverage benchmarks timings engines clean
+.PHONY: demo test quick thorough lowest docs dist sanitize validity coverage benchmarks timings engines clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo
 
 # Compiled tests are kept, also where the environment says otherwise: without them the second run would not be faster, and
 # every process that a test starts would compile the package again.
-test quick: export PYTHONDONTWRITEBYTECODE :=
+test quick thorough: export PYTHONDONTWRITEBYTECODE :=
 
 # Tests run in two processes: more threads than these would wait for each other.
 test: .venv/test-installed
@@ -42,6 +43,9 @@ quick: .venv/test-installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -m "not slow"
+
+thorough: .venv/test-installed
+	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --hypothesis-profile=thorough
 
 # The oldest versions that pyproject.toml names, in an environment of their own.
 lowest: build/lowest/installed

@@ -1,5 +1,8 @@
 """One call of every compiled routine, on data large enough for several threads."""
 
+import io
+from functools import cache
+
 import numpy as np
 
 from calibrant._core import bins, pairs, redraws
@@ -9,6 +12,7 @@ from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.gaps import RowGaps
 from calibrant._core.line.sums import HeldOut, KernelSums
+from calibrant._core.parquet import chunks_of, unpacked_size
 from calibrant._core.redraws import DEPTH, Rows
 from calibrant._core.sketch import count_rows, empty_records, sum_scores
 from calibrant._core.softmax import pair_sums, residuals_of
@@ -49,6 +53,7 @@ def everything(n_threads):
         isotonic_regression(happened, weights=weights[:, 0]).x,
         *_sketched(x, happened),
         *_of_a_softmax(P, rng),
+        _declared(_parquet()),
         distances(P, P[:50], squared=False, n_threads=n_threads),
         *(np.asarray(found) for part in _rows(P, rng).redraw(np.arange(40, dtype=np.uint64)) for found in part),
     ]
@@ -59,6 +64,23 @@ def _of_a_softmax(P, rng):
     probs, share = np.empty(P.shape), np.full((len(P), 1), 1 / len(P))
     residuals, loss = residuals_of(rng.normal(size=P.shape), rng.integers(0, P.shape[1], len(P)), share, probs)
     return residuals, np.array(loss), probs, pair_sums(probs, share, P)
+
+
+@cache
+def _parquet():
+    """Return a file as bytes; it is written once, as polars must not be called again after a fork."""
+    import polars as pl
+
+    file = io.BytesIO()
+    pl.DataFrame({"p": np.linspace(0.0, 1.0, 1000), "y": np.arange(1000) % 2}).write_parquet(file)
+    return file.getvalue()
+
+
+def _declared(content):
+    """Values and unpacked sizes of the columns of a Parquet file."""
+    footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
+    chunks = chunks_of(footer)
+    return np.array([(each.values, unpacked_size(each, lambda at, n: content[at : at + n])) for each in chunks])
 
 
 def _sketched(x, happened):

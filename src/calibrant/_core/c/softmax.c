@@ -39,11 +39,19 @@ INLINE double exponentials(double *logits, int64_t n_classes, double top, double
     return total(sum);
 }
 
+/* Add a term to a sum, and what rounding takes from it to `lost`. */
+INLINE void add_exactly(double *sum, double *lost, double term) {
+    double grown = *sum + term;
+    *lost += __builtin_fabs(*sum) >= __builtin_fabs(term) ? (*sum - grown) + term : (term - grown) + *sum;
+    *sum = grown;
+}
+
 /* Write the softmax of every row of logits; replace the logits by the derivatives of the log loss with weights `share`;
-   and write the loss. A row of logits that are no numbers has no loss and no derivatives that are. */
+   and write the loss. A row of logits that are no numbers has no loss and no derivatives that are.
+   The loss is summed without loss of digits: near the minimum, a search compares losses that differ in the last one. */
 EXPORT void NAME(softmax_residuals)(double *logits, const int64_t *labels, const double *share, int64_t n,
                                     int64_t n_classes, double *probs, double *loss) {
-    double sum = 0.0;
+    double sum = 0.0, lost = 0.0;
     for (int64_t i = 0; i < n; i++) {
         double *row = logits + i * n_classes, *p = probs + i * n_classes;
         double top = largest_logit(row, n_classes), weight = share[i];
@@ -53,14 +61,14 @@ EXPORT void NAME(softmax_residuals)(double *logits, const int64_t *labels, const
             continue;
         }
         double mass = exponentials(row, n_classes, top, p), per_mass = 1.0 / mass;
-        sum += weight * (log_lanes(repeat(mass))[0] - row[labels[i]]);
+        add_exactly(&sum, &lost, weight * (log_lanes(repeat(mass))[0] - row[labels[i]]));
         for (int64_t k = 0; k < n_classes; k++) {
             p[k] *= per_mass;
             row[k] = p[k] * weight;
         }
         row[labels[i]] -= weight;
     }
-    *loss = sum;
+    *loss = is_finite(sum) ? sum + lost : sum;
 }
 
 /* Rows of data that are looked at together; sums that stay in registers: DOWN times ACROSS of them. */
