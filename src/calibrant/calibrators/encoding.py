@@ -94,12 +94,7 @@ def _array(dtype: object, shape: object, data: object) -> NDArray[np.generic]:
     if not isinstance(shape, list) or len(shape) > 2 or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
         raise InputError(f"the shape of an array must be one or two sizes, but is {shape!r:.60}.")
     if dtype == "str" and isinstance(data, list):
-        if len(data) != math.prod(shape) or not all(isinstance(text, str) for text in data):
-            raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
-        longest = max(map(len, data), default=0)
-        if longest * len(data) > 100 * sum(map(len, data)) + 10**6:  # Every text takes the memory of the longest.
-            raise InputError(f"texts must be of similar length, but one has {longest:,} characters.")
-        return np.array(data, dtype=str).reshape(shape)
+        return _texts(data, shape)
     if dtype not in _DTYPES.values() or not isinstance(data, str):
         raise InputError(f"an array must be of type <f8, <i8, |b1 or str, but is {dtype!r:.40}.")
     try:
@@ -112,6 +107,16 @@ def _array(dtype: object, shape: object, data: object) -> NDArray[np.generic]:
     if kind == np.bool_:
         return (np.frombuffer(content, np.uint8) != 0).reshape(shape)
     return np.frombuffer(content, kind).astype(kind.newbyteorder("=")).reshape(shape)
+
+
+def _texts(data: list[object], shape: list[int]) -> NDArray[np.generic]:
+    texts = [text for text in data if isinstance(text, str)]
+    if not len(texts) == len(data) == math.prod(shape):
+        raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
+    longest = max(map(len, texts), default=0)
+    if longest * len(texts) > 100 * sum(map(len, texts)) + 10**6:  # Every text takes the memory of the longest.
+        raise InputError(f"texts must be of similar length, but one has {longest:,} characters.")
+    return np.array(texts, dtype=str).reshape(shape)
 
 
 def _float(text: object) -> float:
