@@ -13,7 +13,7 @@ import pytest
 from calibrant import InputError
 from calibrant.cli import main
 from calibrant.scale import Reading, Sketch, files_of, local, read_sketch, sketch_dask, sketch_files, write_sketch
-from calibrant.scale.dask_engine import local_cluster
+from calibrant.scale.dask_engine import _Run, local_cluster
 from scale_cases import classes, smooth
 
 
@@ -64,6 +64,19 @@ def taken(port):
     with contextlib.suppress(OSError):
         return socket.create_server(("127.0.0.1", port))
     return socket.create_server(("127.0.0.1", 0))
+
+
+def test_a_file_that_is_read_alone_is_named_where_no_worker_comes_back():
+    import distributed
+
+    nobody = local_cluster(n_workers=0, processes=False)
+    with nobody as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        future = client.submit(abs, 1, pure=False)
+        run = _Run(client, 0.1, has_begun=True)
+        with pytest.raises(InputError, match=r"bad\.parquet: all workers died when they read it and none has come"):
+            list(run.finished([future], {future.key: "bad.parquet"}, is_alone=True))
+        with pytest.raises(InputError, match="has had no worker for"):
+            list(run.finished([client.submit(abs, 1, pure=False)], {}))
 
 
 def test_dask_gives_the_same_bytes(folder):

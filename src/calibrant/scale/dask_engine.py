@@ -155,7 +155,8 @@ class _Run:
                 if self.client.nthreads():
                     seen, self.has_begun = now, True
                 limit = self.patience * (1 if self.has_begun else TO_BEGIN)
-                message = _without_workers(self.client, files, limit) if now > seen + limit else None
+                gone = now > seen + limit
+                message = _without_workers(self.client, files, limit, is_alone=is_alone) if gone else None
                 if is_alone and max(_deaths(self.client, files).values(), default=0) >= DEATHS:
                     message = _deadly(*files.values())
                 if message:
@@ -177,19 +178,23 @@ def _deadly(file: str) -> str:
     )
 
 
-def _without_workers(client: object, files: dict[str, str], patience: float) -> str:
-    """Say that all workers are gone, and what they did when they died: the first of their files, as others wait."""
+def _without_workers(client: object, files: dict[str, str], patience: float, *, is_alone: bool = False) -> str:
+    """Say that all workers are gone, and what they did when they died: the first of their files, as others wait.
+
+    A file is read alone after workers died with it: it is named even if none has come back to try it again.
+    """
     often = _deaths(client, files)
     most = max(often.values(), default=0)
-    suspects = [file for key, file in files.items() if most and often[key] == most]
+    suspects = [file for key, file in files.items() if is_alone or (most and often[key] == most)]
     if not suspects:
         return (
             f"the Dask cluster has had no worker for {patience:g} seconds. Start some, or wait longer with patience=."
         )
     others = f", or while {', '.join(suspects[1:4])} waited for them," if suspects[1:] else ""
     return (
-        f"{suspects[0]}: {most} workers died when they read it{others} and none has come back for {patience:g} "
-        "seconds. It may need more memory than they have, or be damaged: leave it out, and start workers again."
+        f"{suspects[0]}: {most or 'all'} workers died when they read it{others} and none has come back for "
+        f"{patience:g} seconds. It may need more memory than they have, or be damaged: leave it out, and start workers "
+        "again."
     )
 
 
