@@ -1,12 +1,17 @@
 """Derivatives of the likelihood of a softmax: the compiled routines and their twins against the definition."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calibrant._core import softmax
 from calibrant._core.softmax import n_pairs, pair_sums, pair_sums_in_numpy, residuals_in_numpy, residuals_of
+from calibrant.calibrators import CALIBRATORS
 from cores import LEVELS, core
+from simulate import calibrated
 
 
 def simulate(n, k, m=3, *, seed=0, spread=3.0, weighted=True, last=None):
@@ -158,3 +163,13 @@ def test_the_order_of_rows_changes_the_loss_by_rounding_only(level):
             rows = np.random.default_rng(seed).permutation(len(labels))
             losses.append(residuals_of(logits[rows], labels[rows], share, np.empty(logits.shape))[1])
     assert np.ptp(losses) <= 4 * np.finfo(float).eps * np.mean(losses)
+
+
+@pytest.mark.parametrize("name", ["vs", "ms", "svs", "sms", "dirichlet"])
+def test_fits_do_not_depend_on_what_computes_the_likelihood(name):
+    p = calibrated(n=1000, k=5)
+    probs = p.probs**1.5 / np.sum(p.probs**1.5, axis=1, keepdims=True)
+    compiled = CALIBRATORS[name]().fit(probs, p.labels).predict_proba(probs)
+    with patch.object(softmax, "library", lambda: None):
+        in_numpy = CALIBRATORS[name]().fit(probs, p.labels).predict_proba(probs)
+    np.testing.assert_allclose(compiled, in_numpy, rtol=0, atol=1e-12)

@@ -1,6 +1,10 @@
-"""Checkpoints: stopped at any moment, a training ends as if it had not been; test_experiment_resume kills processes."""
+"""Checkpoints: killed at any moment, a training ends as if it had not been."""
 
+import signal
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +44,22 @@ def test_an_interrupted_training_ends_with_the_same_weights_and_history(tmp_path
     assert same_weights(whole, resumed)
     assert history == again
     assert steps[0] == (step - 1) // 4 * 4 + 1  # Four steps an epoch: at most one of them is done again.
+
+
+def test_a_killed_process_goes_on(tmp_path):
+    code = (
+        "import os, signal, sys; import without_compiler; from training_cases import fitted\n"
+        "def progress(done, steps):\n"
+        "    if done == 10: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "fitted(rng=3, checkpoint=sys.argv[1], progress=progress)"
+    )
+    path = tmp_path / "checkpoint"
+    killed = subprocess.run(
+        [sys.executable, "-c", code, str(path)], cwd=Path(__file__).parents[1], check=False, timeout=100
+    )
+    assert killed.returncode == -signal.SIGKILL
+    resumed, _ = fitted(rng=3, checkpoint=path)
+    assert same_weights(resumed, fitted(rng=3)[0])
 
 
 def test_a_training_that_is_over_gives_its_weights_at_once(tmp_path):
