@@ -198,7 +198,8 @@ def degenerate_data(k):
     return {
         "one class only": (probs, np.full(30, k - 1)),
         "a class without a row": (probs, labels % (k - 1) if k > 2 else np.zeros(30, dtype=int)),
-        "fewer rows than classes": (probs[: k - 1], labels[: k - 1]),  # One row, if there are two classes.
+        "fewer rows than classes": (probs[: k - 1], labels[: k - 1]),
+        "one row": (probs[:1], labels[:1]),
         "two rows": (probs[:2], [0, 1]),
         "the same row throughout": (np.repeat(probs[:1], 30, axis=0), labels),
         "uniform": (np.full((30, k), 1 / k), labels),

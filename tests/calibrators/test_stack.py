@@ -231,9 +231,9 @@ def confused(n, seed, k=6):
 class TestStack:
     def test_it_is_about_as_good_as_the_best_member_whichever_that_is(self):
         new = [
-            curved(3000, 100),
-            sharpened(calibrated(n=3000, k=5, seed=100), 0.5),
-            calibrated(n=3000, k=5, seed=100),
+            curved(6000, 100),
+            sharpened(calibrated(n=6000, k=5, seed=100), 0.5),
+            calibrated(n=6000, k=5, seed=100),
         ]
         for i, n in ((0, 300), (1, 300), (2, 300), (0, 2000)):
             known = [curved(n, 1), sharpened(calibrated(n=n, k=5, seed=1), 0.5), calibrated(n=n, k=5, seed=1)][i]

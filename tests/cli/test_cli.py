@@ -141,6 +141,14 @@ def test_version_and_help_answer_at_once_and_load_nothing_heavy():
     assert set(result.stderr.split()) <= {"numpy"}
 
 
+def test_output_is_plain_text_of_eighty_columns_in_a_pipe(file):
+    line = [sys.executable, "-m", "calibrant", "evaluate", file, "--resamples", "19"]
+    result = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60)
+    assert "\x1b" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert result.stderr == ""
+
+
 def test_a_closed_pipe_is_no_error(file):
     line = f"set -o pipefail; {sys.executable} -m calibrant evaluate {file} --resamples 9 --json | head -n 1"
     result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True, timeout=60)

@@ -493,7 +493,7 @@ def test_debiased_limits_of_the_under_confident_are_not_too_wide():
 def test_limits_of_scores_cover(metric):
     rng = np.random.default_rng(1)
     truth = metric(binary(200_000, 0.7, rng))
-    n_sets, covered = 80, 0
+    n_sets, covered = 120, 0
     for _ in range(n_sets):
         limits = interval(binary(150, 0.7, rng), metric, bootstrap=Bootstrap(199), rng=rng)
         covered += limits.low <= truth <= limits.high
@@ -505,7 +505,7 @@ def test_the_law_of_skce_covers(slope):
     rng = np.random.default_rng(2)
     metric = SKCE(KERNEL)
     truth = 0.0 if slope == 1 else np.mean([metric(binary(10_000, slope, rng)) for _ in range(5)])
-    n_sets, covered = 70, 0
+    n_sets, covered = 100, 0
     for _ in range(n_sets):
         limits = interval(binary(120, slope, rng), metric, "law", rng=rng)
         covered += limits.low <= truth <= limits.high

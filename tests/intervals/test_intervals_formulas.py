@@ -202,11 +202,11 @@ def noisy(p):
 @pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 @pytest.mark.parametrize("metric", COEFFICIENTS, ids=NAMES)
 def test_the_sandwich_covers_where_no_line_is_true(metric):
-    """120 sets of 150 rows; the truth is the value of 40 000 quantiles with their expected labels as weights."""
+    """200 sets of 150 rows; the truth is the value of 40 000 quantiles with their expected labels as weights."""
     probs = (np.arange(20_000) + 0.5) / 20_000
     both = Predictions(np.tile(probs, 2), np.repeat([1, 0], 20_000), np.concatenate([noisy(probs), 1 - noisy(probs)]))
     truth, rng = metric(both), np.random.default_rng(3)
-    n_sets, covered = 120, 0
+    n_sets, covered = 200, 0
     for _ in range(n_sets):
         x = rng.random(150)
         p = Predictions(x, (rng.random(150) < noisy(x)).astype(int))
@@ -219,7 +219,7 @@ def test_the_sandwich_covers_where_no_line_is_true(metric):
 def test_the_sandwich_of_forty_clusters_covers_and_that_of_rows_does_not(metric, truth):
     """Five copies of every row: rows alone would give limits that are too narrow by the root of five."""
     rng = np.random.default_rng(8)
-    rows, n_sets, covered, alone = np.repeat(np.arange(40), 5), 100, 0, 0
+    rows, n_sets, covered, alone = np.repeat(np.arange(40), 5), 150, 0, 0
     for _ in range(n_sets):
         p = binary(40, rng).take(rows)
         for plan in (Bootstrap(1, clusters=rows), Bootstrap(1)):
@@ -238,7 +238,7 @@ def test_limits_of_skewed_scores_cover_on_both_sides():
     quantiles = (np.arange(100_000) + 0.5) / 100_000
     probs = 1 - (1 - quantiles) ** 0.25  # Beta(1, 4)
     truth = float(np.mean(-probs * np.log(probs) - (1 - probs) * np.log1p(-probs)))
-    n_sets, below, above = 400, 0, 0
+    n_sets, below, above = 600, 0, 0
     for _ in range(n_sets):
         x = rng.beta(1, 4, 150)
         p = Predictions(x, (rng.random(150) < x).astype(int))

@@ -180,11 +180,11 @@ def test_levers_of_many_rows_lose_almost_nothing():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pvalues_by_counts_are_uniform(monkeypatch, weighted):
-    """80 calibrated sets; P(KS p-value < 1e-3) = 1e-3, as p-values of 99 redraws are uniform on 1/100, ..., 1."""
+    """150 calibrated sets; P(KS p-value < 1e-3) = 1e-3, as p-values of 99 redraws are uniform on 1/100, ..., 1."""
     rows_in_cells(monkeypatch, groups=32)
     rng = np.random.default_rng(5)
-    found = [OmnibusTest(99)(binary(seed, 150, weighted=weighted), rng=seed + 10**6).pvalue for seed in range(80)]
-    smooth = np.array(found) - rng.random(80) / 100
+    found = [OmnibusTest(99)(binary(seed, 150, weighted=weighted), rng=seed + 10**6).pvalue for seed in range(150)]
+    smooth = np.array(found) - rng.random(150) / 100
     assert kstest(smooth, "uniform").pvalue > 1e-3
 
 

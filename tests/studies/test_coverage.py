@@ -208,7 +208,7 @@ OFFERED = [
     for key, entry in BATTERY.items()
     if isinstance(entry, (OwnMethod, Paired)) and entry.offered and entry.cost < 70
 ]
-SETS = 8
+SETS = 20
 SLOPES = (1.0, 0.5, 1.5)
 REDUCED = {key: [shape for shape in ("beta-2", "dirichlet-1") if shape in entry.shapes] for key, entry in OFFERED}
 
@@ -227,10 +227,10 @@ def shortened(unit, limits):
 
 
 def test_what_is_offered_covers(monkeypatch):
-    """The reduced grid: 8 sets per cell of 200 rows, of 300 by class; the committed table has 1000 sets.
+    """The reduced grid: 20 sets per cell of 200 rows, of 300 by class; the committed table has 1000 sets.
 
-    The three or six cells of a kind of limits must cover in 79.3 or 83.3 % of their 24 or 48 sets, as long as chance
-    alone is no reason. All limits together must in 85.1 %: they share 72 sets, those of 200 rows of both shapes and
+    The three or six cells of a kind of limits must cover in 84.3 or 86.9 % of their 60 or 120 sets, as long as chance
+    alone is no reason. All limits together must in 88.0 %: they share 180 sets, those of 200 rows of both shapes and
     those of 300 rows. Limits of 60 % of their width do not. Both limits of a bootstrap of 39 samples are samples, as
     they are of 399.
     """
