@@ -242,10 +242,10 @@ class TestAdvice:
         assert all(candidate.changed == 0 for candidate in kept.candidates)
 
     def test_calibrated_predictions_are_mostly_left_alone(self):
-        advised = (recommend(calibrated(n=150, k=2, seed=s), n_folds=2, rng=0, n_resamples=99) for s in range(6))
+        advised = (recommend(calibrated(n=150, k=2, seed=s), n_folds=2, rng=0, n_resamples=99) for s in range(12))
         advice = next(advised)
-        # 2.5% in each of several correlated comparisons: with a chance of .05 each, more than 2 of 6 have one of .002.
-        assert at_least(3, 5, (other.name == "identity" for other in advised))
+        # 2.5% in each of several correlated comparisons: with a chance of .05 each, more than 3 of 12 have one of .002.
+        assert at_least(8, 11, (other.name == "identity" for other in advised))
         assert advice.name == "identity"
         assert "Leave the predictions as they are" in advice.headline
         assert isinstance(advice.calibrator, Identity)
