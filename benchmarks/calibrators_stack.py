@@ -28,9 +28,9 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 
 import argparse
 import sys
-import time
 import warnings
 from collections import Counter, defaultdict
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -48,10 +48,12 @@ from stack_units import (
     Followed,
     Nesting,
     Tested,
+    Unit,
     scores,
 )
 
 from calibrant.calibrators import calibrate, parse
+from calibrant.lab.runner import complete
 from calibrant.lab.store import Store
 
 HALVES = {"first": "choices are made by them", "second": "looked at once"}
@@ -222,8 +224,8 @@ def left_alone(found):
         words = left_in_words(names.count("identity"), len(names))
         print(f"  {k} classes, {n} rows: {words}; {dict(Counter(names))}")
     sums = defaultdict(list)
-    for unit, count in found["tested"].items():
-        sums[unit.k, unit.n].append(TESTED_SETS - count)
+    for unit, hits in found["tested"].items():
+        sums[unit.k, unit.n].append(TESTED_SETS - hits)
     for (k, n), counts in sums.items():
         print(
             f"  {k} classes, {n} rows, not found by the test: {left_in_words(sum(counts), TESTED_SETS * len(counts))}"
@@ -282,12 +284,13 @@ def main(options):
     store, units = Store(options.store), plan(options.folder, options.half, options.quick)
     chosen = options.part or list(PARTS)
     kinds = dict.fromkeys(kind for part in chosen for kind in PARTS[part][1])
-    todo = [unit for kind in kinds for unit in units[kind] if not options.tables and store.state(unit) != "done"]
-    for i, unit in enumerate(sorted(todo, key=urgency)):
-        start = time.process_time()
-        unit.complete(store)
-        took = time.process_time() - start
-        print(f"[{i + 1}/{len(todo)}] {unit.name}: {took:.1f} s", file=sys.stderr, flush=True)
+    todo = [] if options.tables else store.missing(unit for kind in kinds for unit in units[kind])
+    number = count(1)
+
+    def tell(unit, seconds):
+        print(f"[{next(number)}/{len(todo)}] {unit.name}: {seconds:.1f} s", file=sys.stderr, flush=True)
+
+    complete(sorted(todo, key=urgency), store, Unit.content, tell)
     found = {
         kind: {unit: unit.find(store) for unit in some if store.state(unit) == "done"} for kind, some in units.items()
     }

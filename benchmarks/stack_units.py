@@ -55,8 +55,9 @@ class Unit:
         content = store.find(self)
         return None if content is None else json.loads(content)
 
-    def complete(self, store):
-        store.write(self, pack_json(self.compute()))
+    def content(self):
+        """Return what the file holds."""
+        return pack_json(self.compute())
 
 
 @dataclass(frozen=True)

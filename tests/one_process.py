@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from studies.simulations import workers
+from calibrant.lab import runner
 
 
 @contextmanager
 def one_process():
     """Let workers be threads of this process, and warnings be none of its business."""
-    threads = patch.object(workers, "ProcessPoolExecutor", lambda jobs, **_: ThreadPoolExecutor(jobs))
+    threads = patch.object(runner, "ProcessPoolExecutor", lambda jobs, **_: ThreadPoolExecutor(jobs))
     with threads, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -1,8 +1,6 @@
 """Run the simulations that are not done yet, and write the tables: `python -m studies.decisions`."""
 
-import sys
-
 from studies.simulations.start import start
 
 if __name__ == "__main__":
-    sys.exit(start("decisions"))
+    start("decisions")

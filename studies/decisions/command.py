@@ -1,14 +1,13 @@
 """The command line of the simulations."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from studies.decisions import covering, promising
 from studies.decisions.covering import WORLDS
 from studies.decisions.tables import write
-from studies.simulations.command import Study, run
-from studies.simulations.units import Simulation
+from studies.simulations.command import Study
+from studies.simulations.units import Simulation, simulations
 
 RUNS = 1000
 ROWS = (300, 1000, 5000)
@@ -22,7 +21,7 @@ PROMISES = ((300, 0.05, 0.1), (1000, 0.05, 0.1), (1000, 0.02, 0.05), (5000, 0.04
 
 
 def plan(runs: int = RUNS) -> list[Simulation]:
-    """Return all units; each has random numbers of its own."""
+    """Return all units."""
     parts = (("net benefit", covering.net_benefit), ("cost", covering.cost), ("threshold", covering.threshold))
     cells: list[Any] = [
         (f"{part} | {world.name} | {n}", function, (world, n, runs))
@@ -50,7 +49,7 @@ def plan(runs: int = RUNS) -> list[Simulation]:
         for old, new in CHANGES
         for n, m in CHANGE_ROWS
     ]
-    return [Simulation(name, function, cell, (2026, index)) for index, (name, function, cell) in enumerate(cells)]
+    return simulations(cells, 2026)
 
 
 STUDY = Study(
@@ -58,6 +57,5 @@ STUDY = Study(
     "Simulate limits of net benefits, costs, thresholds and base rates, and promised error rates.",
     plan,
     partial(write, runs=RUNS),
-    Path("docs/validity/decisions.md"),
+    "validity/decisions.md",
 )
-main = partial(run, STUDY)

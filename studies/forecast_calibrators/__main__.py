@@ -1,8 +1,6 @@
 """Run the simulations that are not done yet, and write the table: `python -m studies.forecast_calibrators`."""
 
-import sys
-
 from studies.simulations.start import start
 
 if __name__ == "__main__":
-    sys.exit(start("forecast_calibrators"))
+    start("forecast_calibrators")

@@ -1,15 +1,14 @@
 """The command line of the simulations."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from studies.forecast_calibrators.worlds import FITTED, JUDGED, MADE_FOR, left
-from studies.over_time.tables import rate
-from studies.simulations.command import Study, run
+from studies.simulations.command import Study
+from studies.simulations.limits import rate
 from studies.simulations.units import Simulation
 
 SETS = 400
@@ -63,6 +62,5 @@ STUDY = Study(
     "Simulate what calibrators of forecasts leave on new rows.",
     plan,
     write,
-    Path("docs/validity/forecast_calibrators.md"),
+    "validity/forecast_calibrators.md",
 )
-main = partial(run, STUDY)

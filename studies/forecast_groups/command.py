@@ -1,15 +1,14 @@
 """The command line of the simulations."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from studies.forecast_groups.worlds import ForecastWorld, searched
 from studies.groups.worlds import categories, numbers
-from studies.over_time.tables import rate
-from studies.simulations.command import Study, run
-from studies.simulations.units import Simulation
+from studies.simulations.command import Study
+from studies.simulations.limits import rate
+from studies.simulations.units import Simulation, simulations
 
 HEAD = """# Groups of forecasts: false findings and true ones
 
@@ -44,8 +43,8 @@ WORLDS = {
 
 
 def plan() -> list[Simulation]:
-    """Return all units; each has random numbers of its own."""
-    return [Simulation(name, searched, cell, (2027, index)) for index, (name, cell) in enumerate(WORLDS.items())]
+    """Return all units."""
+    return simulations(((name, searched, cell) for name, cell in WORLDS.items()), 2027)
 
 
 def write(path: Path, found: Mapping[str, Any]) -> None:
@@ -64,6 +63,5 @@ STUDY = Study(
     "Simulate what a search for groups of forecasts finds.",
     plan,
     write,
-    Path("docs/validity/groups_of_forecasts.md"),
+    "validity/groups_of_forecasts.md",
 )
-main = partial(run, STUDY)

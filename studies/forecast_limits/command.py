@@ -1,12 +1,11 @@
 """The command line of the simulations."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from studies.forecast_limits.worlds import METRICS, SETS, WORLDS, shares
-from studies.simulations.command import Study, run
+from studies.simulations.command import Study
 from studies.simulations.units import Simulation
 
 
@@ -31,6 +30,5 @@ STUDY = Study(
     "Simulate how often limits of scores of forecasts contain the true value.",
     plan,
     write,
-    Path("docs/coverage/forecast_limits.txt"),
+    "coverage/forecast_limits.txt",
 )
-main = partial(run, STUDY)

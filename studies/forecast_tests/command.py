@@ -1,14 +1,13 @@
 """The command line of the simulations."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from studies.forecast_tests.worlds import KINDS, STRENGTHS, WRONG, rejected
-from studies.over_time.tables import rate
-from studies.simulations.command import Study, run
-from studies.simulations.units import Simulation
+from studies.simulations.command import Study
+from studies.simulations.limits import rate
+from studies.simulations.units import Simulation, simulations
 
 ROWS = (20, 100, 400)
 NULL_SETS, POWER_SETS = 400, 200
@@ -54,8 +53,8 @@ def cells() -> list[Cell]:
 
 
 def plan() -> list[Simulation]:
-    """Return a unit for every cell; each has random numbers of its own."""
-    return [Simulation(_title(*cell[:4]), rejected, cell, (2028, i)) for i, cell in enumerate(cells())]
+    """Return a unit for every cell."""
+    return simulations(((_title(*cell[:4]), rejected, cell) for cell in cells()), 2028)
 
 
 def _title(kind: str, wrong: str, n: int, strength: float) -> str:
@@ -92,10 +91,5 @@ def _row(cell: Cell, rates: Mapping[str, float]) -> str:
 
 
 STUDY = Study(
-    "forecast_tests",
-    "Simulate how often the omnibus test rejects forecasts.",
-    plan,
-    write,
-    Path("docs/validity/forecasts.md"),
+    "forecast_tests", "Simulate how often the omnibus test rejects forecasts.", plan, write, "validity/forecasts.md"
 )
-main = partial(run, STUDY)

@@ -1,14 +1,12 @@
 """The command line of the simulations."""
 
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from studies.groups.runs import change_of_loss, searched
 from studies.groups.tables import write
 from studies.groups.worlds import World, categories, numbers
-from studies.simulations.command import Study, run
-from studies.simulations.units import Simulation
+from studies.simulations.command import Study
+from studies.simulations.units import Simulation, simulations
 
 SEARCHES = {
     "null, 4 categories, 2000 rows": (World(2000, categories), 400),
@@ -32,17 +30,12 @@ FIXES = {
 
 
 def plan() -> list[Simulation]:
-    """Return all units; each has random numbers of its own."""
+    """Return all units."""
     cells: list[Any] = [(name, searched, cell) for name, cell in SEARCHES.items()]
     cells += [(name, change_of_loss, cell) for name, cell in FIXES.items()]
-    return [Simulation(name, function, cell, (2026, index)) for index, (name, function, cell) in enumerate(cells)]
+    return simulations(cells, 2026)
 
 
 STUDY = Study(
-    "groups",
-    "Simulate what a search for groups finds, and what a fix changes.",
-    plan,
-    write,
-    Path("docs/validity/groups.md"),
+    "groups", "Simulate what a search for groups finds, and what a fix changes.", plan, write, "validity/groups.md"
 )
-main = partial(run, STUDY)

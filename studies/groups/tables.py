@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from studies.over_time.tables import rate
+from studies.simulations.limits import rate
 
 HEAD = """# Groups: false findings, true ones, and what a fix costs
 

@@ -1,7 +1,5 @@
 """The command line of the simulations."""
 
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +8,8 @@ from studies.over_time import comparing, null, watching
 from studies.over_time.tables import write
 from studies.over_time.watching import Found, Shift
 from studies.over_time.worlds import COMMON, RARE, World
-from studies.simulations.command import Study, run
-from studies.simulations.units import Simulation
+from studies.simulations.command import Study
+from studies.simulations.units import Simulation, simulations
 
 SLOPE = Shift("slope 0.8", 0.0, 0.8, "too extreme")
 SHIFT = Shift("shift 0.3", 0.3, 1.0, "too low")
@@ -55,18 +53,8 @@ CELLS: dict[str, tuple[Any, ...]] = {
 
 
 def plan() -> list[Simulation]:
-    """Return all units; each has random numbers of its own."""
-    return [
-        Simulation(name, function, tuple(arguments), (2026, index))
-        for index, (name, (function, *arguments)) in enumerate(CELLS.items())
-    ]
+    """Return all units."""
+    return simulations(((name, function, tuple(rest)) for name, (function, *rest) in CELLS.items()), 2026)
 
 
-STUDY = Study(
-    "over_time",
-    "Simulate false alarms and delays of watched days.",
-    plan,
-    write,
-    Path("docs/validity/over_time.md"),
-)
-main = partial(run, STUDY)
+STUDY = Study("over_time", "Simulate false alarms and delays of watched days.", plan, write, "validity/over_time.md")

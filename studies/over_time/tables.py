@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from studies.simulations.limits import clopper_pearson
+from studies.simulations.limits import rate
 
 HEAD = """# Calibration over time: false alarms, delays, directions
 
@@ -14,18 +14,6 @@ Made by `python -m studies.over_time`; what the numbers mean is in [over_time.md
 predictions are normal, with mean -1.05 and standard deviation 1.3 (30 % events) or -5.05 and 1 (1 % events). Rates
 have exact intervals of 99.9 %.
 """
-
-
-def rate(hits: int, total: int) -> str:
-    """Write a rate with its interval.
-
-    Examples
-    --------
-    >>> rate(0, 1000)
-    '0.000 (0.000 to 0.008)'
-    """
-    low, high = clopper_pearson(hits, total)
-    return f"{hits / total:.3f} ({low:.3f} to {high:.3f})"
 
 
 def write(path: Path, found: Mapping[str, Any]) -> None:

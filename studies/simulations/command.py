@@ -5,10 +5,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
-from studies.simulations import workers
-from studies.simulations.units import Unit, load
+from calibrant.lab.runner import complete
+from calibrant.lab.store import Store, is_running, locked
+from studies.simulations.units import Unit, content, load
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Study:
     write : callable
         Given where the tables go and the values of the complete units by name, writes them. That of a grid takes all
         units, then the values by unit, and ``keep=True`` for rows of tables whose units are not in the cache.
-    tables : Path or None
-        The file of the tables; by default a folder of docs.
+    tables : str
+        The file of the tables in docs; by default a folder with the name of the study.
     is_grid : bool
         Whether it is a grid of cells with many data sets each.
     """
@@ -36,7 +38,7 @@ class Study:
     description: str
     plan: Callable[..., Sequence[Unit]]
     write: Callable[..., None]
-    tables: Path | None = None
+    tables: str = ""
     is_grid: bool = False
 
 
@@ -44,14 +46,17 @@ def run(study: Study, arguments: Sequence[str]) -> int:
     """Complete what is missing, write the tables; return the exit code."""
     options = _parser(study).parse_args(arguments)
     units = study.plan(options.sets) if study.is_grid else study.plan()
+    store = Store(options.cache)
     if not options.tables:
-        todo = [unit for unit in units if options.only.search(unit.name) and load(unit, options.cache) is None]
+        if is_running(options.cache):
+            sys.stderr.write(f"another process is running the study in {options.cache}. Wait until it ends.\n")
+            return 2
         try:
-            workers.run(todo, options.cache, options.jobs)
+            _complete([unit for unit in units if options.only.search(unit.name)], store, options.jobs)
         except KeyboardInterrupt:
             sys.stderr.write("interrupted; call again to continue.\n")
             return 130
-    found = {unit: values for unit in units if (values := load(unit, options.cache)) is not None}
+    found = {unit: values for unit in units if (values := load(unit, store)) is not None}
     if study.is_grid:
         study.write(options.out, units, found, keep=options.keep)
     else:
@@ -60,12 +65,23 @@ def run(study: Study, arguments: Sequence[str]) -> int:
     return 0
 
 
+def _complete(units: Sequence[Unit], store: Store, jobs: int) -> None:
+    with locked(store.folder, "study"):
+        todo, number = store.missing(units), count(1)
+
+        def tell(unit: Unit, _seconds: float) -> None:
+            sys.stderr.write(f"[{next(number)}/{len(todo)}] {unit.name}\n")
+            sys.stderr.flush()
+
+        complete(todo, store, content, tell, jobs=jobs)
+
+
 def _parser(study: Study) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m studies.{study.name}",
         description=f"{study.description} The next run continues one that stopped.",
     )
-    tables, units = study.tables or Path("docs") / study.name, Path("build") / study.name
+    tables, units = Path("docs", study.tables or study.name), Path("build", study.name)
     parser.add_argument("--out", type=Path, default=tables, help="file or folder of the tables (%(default)s)")
     parser.add_argument("--cache", type=Path, default=units, help="folder of the units (%(default)s)")
     parser.add_argument(

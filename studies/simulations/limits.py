@@ -24,6 +24,18 @@ def clopper_pearson(hits: int, total: int, level: float = 0.999) -> tuple[float,
     return low, high
 
 
+def rate(hits: int, total: int) -> str:
+    """Write a rate with its interval.
+
+    Examples
+    --------
+    >>> rate(0, 1000)
+    '0.000 (0.000 to 0.008)'
+    """
+    low, high = clopper_pearson(hits, total)
+    return f"{hits / total:.3f} ({low:.3f} to {high:.3f})"
+
+
 def band_width(total: int, level: float = 0.999) -> float:
     r"""Return how far an empirical distribution function rises above the true one at most, anywhere, at this level.
 

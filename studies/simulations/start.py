@@ -6,11 +6,12 @@ from importlib import import_module
 from typing import Any
 
 
-def start(name: str) -> int:
-    """Run the command line of the study in `studies.NAME.command`; return the exit code."""
+def start(name: str) -> None:
+    """Run the study in `studies.NAME.command` with the arguments of the command line, and exit."""
     # Leave through the usual exits, which end the workers too.
     signal.signal(signal.SIGTERM, _stop)
-    return int(import_module(f"studies.{name}.command").main(sys.argv[1:]))
+    study = import_module(f"studies.{name}.command").STUDY
+    sys.exit(import_module("studies.simulations.command").run(study, sys.argv[1:]))
 
 
 def _stop(_signal: int, _frame: Any) -> None:

@@ -3,9 +3,8 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -90,13 +89,17 @@ def _plain(value: object) -> object:
     return f"{value.__module__}.{value.__qualname__}" if isinstance(value, FunctionType) else value
 
 
-def complete(unit: Unit, cache: Path) -> str:
-    """Compute the unit and keep its values; return the name of the unit."""
-    Store(cache).write(unit, pack_json(unit.compute()))
-    return unit.name
+def simulations(cells: Iterable[tuple[str, Callable[..., Any], tuple[Any, ...]]], seed: int) -> list[Simulation]:
+    """Return a unit for every title, function and arguments; each has random numbers of its own."""
+    return [Simulation(*cell, (seed, index)) for index, cell in enumerate(cells)]
 
 
-def load(unit: Unit, cache: Path) -> Any:
+def content(unit: Unit) -> bytes:
+    """Compute a unit; return what its file holds."""
+    return pack_json(unit.compute())
+
+
+def load(unit: Unit, store: Store) -> Any:
     """Return the values of a unit, or None if its file is missing, damaged or of other settings."""
-    content = Store(cache).find(unit)
+    content = store.find(unit)
     return None if content is None else unit.read(json.loads(content))

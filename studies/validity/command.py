@@ -1,10 +1,7 @@
 """The command line of the simulations."""
 
-from functools import partial
-
-from studies.simulations.command import Study, run
+from studies.simulations.command import Study
 from studies.validity import tables
 from studies.validity.units import plan
 
 STUDY = Study("validity", "Simulate levels and power of the tests of calibration.", plan, tables.write, is_grid=True)
-main = partial(run, STUDY)

@@ -464,7 +464,7 @@ def test_a_defect_is_one_line_too(run, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("first line\nsecond line")
 
-    monkeypatch.setattr("calibrant.cli.options.Judging.assess", broken)
+    monkeypatch.setattr("calibrant.cli.judging.Judging.assess", broken)
     code, out, err = run("evaluate", "p.csv")
     assert (code, out) == (2, "")
     assert err.startswith("calibrant: this is a bug in calibrant: ZeroDivisionError: first line second line.")

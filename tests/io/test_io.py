@@ -121,7 +121,7 @@ def test_single_precision_is_converted_once_and_batches_of_many_columns_are_shor
 MEASURE = """
 import sys
 from calibrant.io import limits, opening
-from calibrant.io.columns import Request
+from calibrant.io.request import Request
 limits.BLOCK_BYTES = 2**20
 def load(path):
     with opening.open_source(path) as source:

@@ -8,8 +8,8 @@ import pytest
 
 from calibrant import DataWarning, InputError, read_forecasts, read_predictions
 from calibrant.io import read_column
-from calibrant.io.columns import as_request
 from calibrant.io.read import read_rows
+from calibrant.io.request import as_request
 from io_cases import WRITERS, failure, probabilities
 
 HOLES = "label,p0,p1,w,note\n0,.8,.2,1,a\n,.5,.5,1,b\n1,NA,.3,1,c\n1,.5,nan,,d\n1,.1,.9,2,e\n"

@@ -159,7 +159,7 @@ def test_two_runs_do_not_share_a_folder(small):
     config, out = small
     out.mkdir()
     assert not is_running(out)
-    with locked(out):
+    with locked(out, "experiment"):
         assert is_running(out)
         with pytest.raises(InputError, match="another process is running the experiment"):
             run(config, out)

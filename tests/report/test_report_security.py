@@ -577,8 +577,8 @@ def test_hostile_file_names_change_no_element(tmp_path, monkeypatch):
 
     names = [word for word in HOSTILE if is_file_name(word)][::3]  # Titles of pages are tested with all words.
     assert len(names) >= 14
-    monkeypatch.setattr("calibrant.cli.options.Judging.grouped", lambda *_: (None, None))
-    monkeypatch.setattr("calibrant.cli.options.Judging.assess", lambda _, p, name, *words, **more: assessment(name))
+    monkeypatch.setattr("calibrant.cli.judging.Judging.grouped", lambda *_: (None, None))
+    monkeypatch.setattr("calibrant.cli.judging.Judging.assess", lambda _, p, name, *words, **more: assessment(name))
     shapes = []
     for name in ("word", *names):
         (tmp_path / name).touch()

@@ -10,6 +10,7 @@ import pytest
 from scipy.special import digamma
 from scipy.stats import norm
 
+from calibrant.lab.store import Store
 from calibrant.metrics import (
     ECE,
     KCE,
@@ -27,11 +28,12 @@ from naming import each
 from one_process import one_process
 from studies.coverage.battery import BATTERY, LEVEL, LIFTED, OwnMethod, Paired
 from studies.coverage.cells import BETAS, CLASSES, SHAPES, SLOPES, Cell, World, simulate
-from studies.coverage.command import main
+from studies.coverage.command import STUDY
 from studies.coverage.rows import kept_truths
 from studies.coverage.tables import rows_of
 from studies.coverage.truths import LENGTHSCALES, SKCE_NAMES, Truth, skce_between, true_values
 from studies.coverage.units import LimitsUnit, plan
+from studies.simulations import command
 from studies.simulations.units import load
 
 SMALL = {"n_rows": 2**14, "n_batches": 16}
@@ -157,7 +159,7 @@ def run(folder, *options, sets=6):
     arguments = ["--out", folder / "out", "--cache", folder / "cache", "--sets", sets, "--jobs", 1, "--only", TINY]
     # The pages are what is looked at here, not the last digits of true values.
     with one_process(), patch("studies.coverage.units.true_values", partial(true_values, **SMALL)):
-        assert main([str(argument) for argument in (*arguments, *options)]) == 0
+        assert command.run(STUDY, [str(argument) for argument in (*arguments, *options)]) == 0
     return {page: (folder / "out" / page).read_bytes() for page in PAGES}
 
 
@@ -200,7 +202,7 @@ def test_tables_hold_every_method_and_name_what_is_missing(finished):
 def test_values_are_read_as_they_were_computed(finished):
     folder, _ = finished
     unit = LimitsUnit(Cell(World("beta-2", 0.5), 100, 6), "accuracy")
-    np.testing.assert_array_equal(load(unit, folder / "cache"), np.array(unit.compute(), dtype=float))
+    np.testing.assert_array_equal(load(unit, Store(folder / "cache")), np.array(unit.compute(), dtype=float))
 
 
 OFFERED = [

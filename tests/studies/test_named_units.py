@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
+from calibrant.lab.store import Store
 from studies.decisions.command import plan as decisions
 from studies.forecast_calibrators.command import plan as forecast_calibrators
 from studies.forecast_calibrators.command import write as write_calibrators
@@ -18,7 +19,7 @@ from studies.forecast_tests.command import plan as forecast_tests
 from studies.groups.command import plan as groups
 from studies.groups.worlds import World, categories, numbers
 from studies.over_time.command import plan as over_time
-from studies.simulations.units import Simulation, complete, load
+from studies.simulations.units import Simulation, content, load
 
 
 def draw(world, n, rng):
@@ -27,12 +28,13 @@ def draw(world, n, rng):
 
 def test_a_unit_is_computed_with_its_own_random_numbers_and_read_as_it_was(tmp_path):
     unit = Simulation("a, 10 %", draw, (World(5, categories), 7), (2026, 1))
-    assert load(unit, tmp_path) is None
-    assert complete(unit, tmp_path) == "a, 10 %"
-    assert load(unit, tmp_path) == [5, 7, np.random.default_rng([2026, 1]).random()]
+    store = Store(tmp_path)
+    assert load(unit, store) is None
+    store.write(unit, content(unit))
+    assert load(unit, store) == [5, 7, np.random.default_rng([2026, 1]).random()]
     for other in ((World(5, numbers), 7), (World(5, categories), 8), (World(5, categories, 0.1), 7)):
-        assert load(Simulation("a, 10 %", draw, other, (2026, 1)), tmp_path) is None
-    assert load(Simulation("a, 10 %", draw, unit.arguments, (2026, 2)), tmp_path) is None
+        assert load(Simulation("a, 10 %", draw, other, (2026, 1)), store) is None
+    assert load(Simulation("a, 10 %", draw, unit.arguments, (2026, 2)), store) is None
 
 
 @pytest.mark.parametrize(

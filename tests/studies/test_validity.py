@@ -8,10 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +15,15 @@ import psutil
 import pytest
 from scipy import stats
 
+from calibrant.lab.store import Store, locked
 from one_process import one_process
-from studies.simulations import workers
+from studies.simulations import command
 from studies.simulations.limits import band_width, clopper_pearson, departure
 from studies.simulations.units import load
 from studies.validity import cells
 from studies.validity.battery import BATTERY
 from studies.validity.cells import DEFECTS, SHAPES, Cell
-from studies.validity.command import main
+from studies.validity.command import STUDY
 from studies.validity.summaries import summarise
 from studies.validity.units import Unit, plan
 
@@ -188,10 +185,14 @@ def test_exact_tests_hold_their_level(name):
     assert summarise(REDUCED[name][0], pvalues / 4).rejects_too_often or BATTERY[name].promise == "bound"
 
 
+def main(*arguments):
+    return command.run(STUDY, [str(argument) for argument in arguments])
+
+
 def run(folder, *options, sets=8):
     arguments = ["--out", folder / "out", "--cache", folder / "cache", "--sets", sets, "--jobs", 1, "--only", TINY]
     with one_process():
-        assert main([str(argument) for argument in (*arguments, *options)]) == 0
+        assert main(*arguments, *options) == 0
     return {page: (folder / "out" / page).read_bytes() for page in PAGES}
 
 
@@ -237,12 +238,12 @@ def test_rows_of_tables_are_kept_if_their_units_are_not_in_the_cache(finished, t
         (tmp_path / page).write_bytes(pages[page])
     arguments = ["--sets", "8", "--jobs", "1", "--only", "^flat K=2 n=20 (cox|ecce)$", "--cache", tmp_path / "cache"]
     with one_process():
-        assert main([str(argument) for argument in (*arguments, "--out", tmp_path, "--keep")]) == 0
+        assert main(*arguments, "--out", tmp_path, "--keep") == 0
     old, new = pages["null.csv"].decode().splitlines(), (tmp_path / "null.csv").read_text().splitlines()
     assert set(old) < set(new)
     assert len(new) == len(old) + 1
     assert (tmp_path / "power.md").read_bytes() == pages["power.md"]
-    assert main([str(argument) for argument in (*arguments, "--out", tmp_path, "--tables")]) == 0
+    assert main(*arguments, "--out", tmp_path, "--tables") == 0
     assert len((tmp_path / "null.csv").read_text().splitlines()) == 1 + 2
 
 
@@ -271,24 +272,12 @@ def test_damaged_files_are_done_again(finished):
 def test_a_damaged_file_is_not_read(finished, tmp_path, damage):
     folder, _ = finished
     unit = Unit(Cell("flat", 20, 2, 8), "spiegelhalter")
-    assert load(unit, folder / "cache") is not None
+    assert load(unit, Store(folder / "cache")) is not None
     shutil.copytree(folder / "cache", tmp_path, dirs_exist_ok=True)
-    assert load(unit, tmp_path) is not None
+    assert load(unit, Store(tmp_path)) is not None
     path = tmp_path / "steps" / unit.filename
     path.write_bytes(DAMAGES[damage](path.read_bytes()))
-    assert load(unit, tmp_path) is None
-
-
-def test_an_interrupt_that_a_callback_of_the_pool_swallows_is_no_failure():
-    def fail():
-        with suppress(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        raise BrokenProcessPool
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), workers._own_interrupt_first():
-        fail()
-    assert signal.getsignal(signal.SIGINT) is before
+    assert load(unit, Store(tmp_path)) is None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
@@ -326,16 +315,13 @@ def test_a_run_of_two_workers_that_is_interrupted_continues_to_the_same_tables(f
     assert all(after[name] == stamp for name, stamp in kept.items())
 
 
-def test_workers_have_one_thread_and_the_parent_keeps_its_own():
-    before = dict(os.environ)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=workers.start_worker) as pool:
-        assert [pool.submit(os.getenv, name).result() for name in workers.THREAD_VARIABLES] == ["1"] * 4
-    assert dict(os.environ) == before
-
-
-def test_nothing_loads_numpy_before_the_threads_are_set():
-    code = "import sys, studies.simulations.workers, studies.validity.__main__; print('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+def test_a_study_that_is_running_is_refused_and_its_tables_are_not(finished, tmp_path, capsys):
+    options = ["--cache", finished[0] / "cache", "--sets", 8, "--out", tmp_path]
+    with locked(finished[0] / "cache", "study"):
+        assert main(*options) == 2
+        assert "another process is running the study" in capsys.readouterr().err
+        assert main(*options, "--tables") == 0
+    assert (tmp_path / "null.csv").read_bytes() == finished[1]["null.csv"]
 
 
 @pytest.mark.parametrize(
@@ -343,7 +329,7 @@ def test_nothing_loads_numpy_before_the_threads_are_set():
 )
 def test_bad_options_are_refused(options, message, capsys):
     with pytest.raises(SystemExit, match="2"):
-        main(options)
+        main(*options)
     assert message in capsys.readouterr().err
 
 

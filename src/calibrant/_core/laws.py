@@ -31,6 +31,17 @@ def expit(x: FloatArray) -> FloatArray:
     return found
 
 
+def logistic_variance(x: FloatArray) -> FloatArray:
+    """Return the variance p (1 - p) of an event with log-odds x, with all digits where p rounds to 1.
+
+    Examples
+    --------
+    >>> logistic_variance(np.array([0.0, 1000.0])).tolist()
+    [0.25, 0.0]
+    """
+    return expit(x) * expit(-x)
+
+
 def softplus(x: FloatArray) -> FloatArray:
     """Return ln(1 + exp(x)), which is minus the logarithm of the probability with log-odds -x.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.blocks import add_blocks
-from calibrant._core.newton import CANCELLED, Curve, Minimum, descend, newton_step
+from calibrant._core.newton import Curve, Minimum, cramer, descend, newton_step
 
 LAST_DECREMENT = 1e-14
 """A step that promises to lower the mean loss by less than this is the last one: about 1e-7 long, it leaves 1e-14."""
@@ -15,8 +15,6 @@ MAX_ITERATIONS = 500
 PENALTY = 1e-12
 """Factor of the squared coefficients that keeps the maximum finite and unique."""
 MAX_FULL_STEPS = 16
-CLOSE = 1e-7
-"""A step as small as this leaves an error of about its square: convergence is quadratic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +119,8 @@ def maximise_all(
 
     Notes
     -----
-    The likelihood is concave, so what Newton's method converges to is its only maximum, however it got there.
+    The likelihood is concave, so what Newton's method converges to is its only maximum, however it got there. Its
+    value, which full steps need not know, and the digits of probabilities near 1 would take up to twice the time.
     """
     n_columns = max(hits.shape[1], shares.shape[1])
     found = np.full((len(design), n_columns), np.nan)
@@ -129,12 +128,12 @@ def maximise_all(
     observed = _sums(hits.T.astype(np.float64), design, shares)
     with np.errstate(all="ignore"):
         for _ in range(MAX_FULL_STEPS):
-            steps = _steps(points, offset + points.T @ design, design, observed, shares)
-            points = points - steps
-            size = np.abs(steps).max(axis=0)
-            close = np.isfinite(size) & (size <= CLOSE * (1 + np.abs(points).max(axis=0)))
-            found[:, left[close]] = points[:, close]
-            keep = np.isfinite(size) & ~close
+            steps, decrements = _steps(points, offset + points.T @ design, design, observed, shares)
+            points = points + steps
+            # As in `descend`; where rounding alone is left, it may have any sign.
+            last = np.abs(decrements) <= LAST_DECREMENT
+            found[:, left[last]] = points[:, last]
+            keep = np.isfinite(decrements) & ~last
             if not keep.any():
                 break
             left, points, observed = left[keep], points[:, keep], observed[keep]
@@ -149,19 +148,21 @@ def _sums(values: FloatArray, design: FloatArray, shares: FloatArray) -> FloatAr
 
 def _steps(
     points: FloatArray, odds: FloatArray, design: FloatArray, observed: FloatArray, shares: FloatArray
-) -> FloatArray:
-    """Return Newton's steps (m, B) from points (m, B), where the log-odds are (B, n); these are overwritten."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return Newton's steps (m, B) from points (m, B), where the log-odds are (B, n), and what each promises.
+
+    The log-odds are overwritten.
+    """
     np.exp(np.negative(odds, out=odds), out=odds)
     odds += 1
     fitted = np.reciprocal(odds, out=odds)
-    gradient = _sums(fitted, design, shares) - observed + PENALTY * points.T
+    gradient = (_sums(fitted, design, shares) - observed).T + PENALTY * points
     fitted -= fitted**2
     if len(design) == 1:
-        return (gradient[:, 0] / (_sums(fitted, design**2, shares)[:, 0] + PENALTY))[None]
-    products = np.stack([design[0] ** 2, design[0] * design[1], design[1] ** 2])
-    first, mixed, second = _sums(fitted, products, shares).T + PENALTY * np.array([[1], [0], [1]])
-    determinant = first * second - mixed**2
-    left = second * gradient[:, 0] - mixed * gradient[:, 1]
-    right = first * gradient[:, 1] - mixed * gradient[:, 0]
-    # Where the determinant is lost to rounding, nothing converges.
-    return np.stack([left, right]) / np.where(determinant > CANCELLED * first * second, determinant, np.nan)
+        steps = -gradient / (_sums(fitted, design**2, shares).T + PENALTY)
+    else:
+        products = np.stack([design[0] ** 2, design[0] * design[1], design[1] ** 2])
+        hessian = _sums(fitted, products, shares).T + PENALTY * np.array([[1], [0], [1]])
+        *numerators, determinant, is_safe = cramer(*gradient, *hessian)
+        steps = np.stack(numerators) / np.where(is_safe, determinant, np.nan)
+    return steps, -(gradient * steps).sum(axis=0)

@@ -1,7 +1,7 @@
-"""Newton's method for convex functions, its steps halved until the value falls, and logistic regressions by it."""
+"""Newton's method for convex functions, its steps halved until the value falls."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _MAX_HALVINGS = 50
 _FEW = 2
 """Coefficients whose step is written out."""
 
-CANCELLED = 1e-9
+_CANCELLED = 1e-9
 """A determinant below this share of its first product has lost too many digits to divide by it."""
 
 
@@ -119,10 +119,23 @@ def _short_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray | None:
         return gradient / -curvature if curvature > 0 else None
     (first, mixed), (_, second) = hessian.tolist()
     left, right = gradient.tolist()
+    *step, determinant, is_safe = cramer(left, right, first, mixed, second)
+    return np.array(step) / determinant if is_safe else None
+
+
+def cramer(left: Any, right: Any, first: Any, mixed: Any, second: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the step of two coefficients by Cramer's rule: numerators, denominator, and whether rounding spares it.
+
+    The arguments are the gradient and the Hessian: numbers, or arrays with an entry for each of many functions.
+
+    Examples
+    --------
+    >>> cramer(2.0, 4.0, 1.0, 0.0, 2.0)  # The steps -2 and -2.
+    (-4.0, -4.0, 2.0, True)
+    """
     determinant = first * second - mixed * mixed
-    if not determinant > CANCELLED * first * second:
-        return None
-    return np.array([mixed * right - second * left, mixed * left - first * right]) / determinant
+    is_safe = determinant > _CANCELLED * first * second
+    return mixed * right - second * left, mixed * left - first * right, determinant, is_safe
 
 
 def _line_search(

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.logistic import LogisticLoss
+from calibrant._core.newton import newton_step
 
 RIDGE = 1e-12
 """Weight of the prior: it decides only what the data does not determine, such as a slope where all scores are equal."""
@@ -88,7 +89,7 @@ def fit_logistic(  # noqa: PLR0913 (the parts of one problem)
     theta, free = _on_best_face(problem, begin) if bounded else (problem.minimum(begin).x, np.arange(len(design)))
     value, gradient, hessian = problem(theta)
     gradient, hessian = gradient[free], hessian[np.ix_(free, free)]
-    decrement = gradient @ np.linalg.solve(hessian, gradient)
+    decrement = -(gradient @ newton_step(theta[free], (value, gradient, hessian)))
     coef = theta[1:] / scales
     return LogisticFit(
         intercept=float(theta[0] - means @ coef),

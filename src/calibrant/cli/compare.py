@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Comparing, File, expanded
+from calibrant.cli.judging import Comparing
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, expanded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
     from calibrant._border.types import Progress
-    from calibrant.cli.options import Judging
+    from calibrant.cli.judging import Judging
     from calibrant.metrics.costs import Costs
     from calibrant.predictions import Predictions
     from calibrant.results import DecisionChange, DecisionReport, Decisions

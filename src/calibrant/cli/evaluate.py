@@ -8,7 +8,8 @@ from cyclopts import Parameter
 
 from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
-from calibrant.cli.options import JUDGING, OUTPUT, File, Judging, expanded, title
+from calibrant.cli.judging import Judging
+from calibrant.cli.options import JUDGING, OUTPUT, File, expanded, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.cli.options import Judging
+from calibrant.cli.judging import Judging
 
 if TYPE_CHECKING:
     from calibrant.cli.report import Extras

@@ -105,8 +105,8 @@ def read_features(
     files: Sequence[Path], source: Source, features: str | None, cluster: str | None = None
 ) -> "tuple[Predictions, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read predictions, the columns of features, and the clusters if they are named."""
-    from calibrant.io.columns import as_request
     from calibrant.io.opening import feature_names
+    from calibrant.io.request import as_request
 
     _check_columns(files)
     patterns = None if features is None else features.split(",")

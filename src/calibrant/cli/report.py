@@ -1,6 +1,6 @@
 """`calibrant report`: the verdict, the diagram and the tables as one HTML page."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -9,7 +9,9 @@ from cyclopts import Parameter
 from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
 from calibrant.cli.groups import Features, read_features, read_forecast_features
-from calibrant.cli.options import FEWEST_FOLDS, FIXING, File, Judging, Out, expanded, title
+from calibrant.cli.judging import Judging
+from calibrant.cli.options import FIXING, File, Out, expanded, title
+from calibrant.cli.report_fix import Fixing, check_method, fixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -92,9 +94,9 @@ def report(
     deciding.check(of_rows=of_rows, as_they_are=len(paths) == 1 and calibrate is None)
     if calibrate is not None:
         _check_one(paths, "--calibrate", calibrate)
-        _check_method(calibrate, features, folds, of_forecasts=options.are_forecasts, of_rows=of_rows)
+        check_method(calibrate, features, folds, of_forecasts=options.are_forecasts, of_rows=of_rows)
     table, search = _search(paths, options, features)
-    shown, extras = _content(paths, options, engine, deciding, _Fixing(calibrate, folds, table))
+    shown, extras = _content(paths, options, engine, deciding, Fixing(calibrate, folds, table))
     extras |= search()
     write_text(out, render_html(shown, title=f"Calibration of {title(paths)}", **extras))
     if options.json:
@@ -106,7 +108,7 @@ def report(
 
 
 def _content(
-    paths: list[Path], options: Judging, engine: Engine, deciding: Deciding, fixing: "_Fixing"
+    paths: list[Path], options: Judging, engine: Engine, deciding: Deciding, fixing: Fixing
 ) -> "tuple[Mapping[str, Any], Extras]":
     """Return the assessments by their names on the page, and what else it shows."""
     if options.are_forecasts:
@@ -152,7 +154,7 @@ def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> "t
 
 
 def _predictions(
-    file: Path, options: Judging, deciding: Deciding, fixing: "_Fixing"
+    file: Path, options: Judging, deciding: Deciding, fixing: Fixing
 ) -> "tuple[dict[str, Assessment], Extras]":
     """Return what the page shows about class predictions."""
     from calibrant.advice.cross_fit import check_folds
@@ -167,7 +169,7 @@ def _predictions(
     shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, Extras()
     models, change = {file.name: before}, ""
     if fixing.method is not None:
-        after, how = _fixed(before, fixing, options)
+        after, how = fixed(before, fixing, options)
         extras["fix"] = how
         if after is not None:
             models[f"{file.name} > {how.method}"], change = after, how.method
@@ -242,54 +244,6 @@ def _print_verdict(assessment: "Assessment | ForecastAssessment", heading: str) 
     if heading:
         show.print_heading(heading)
     show.print_verdict(assessment)
-
-
-def _check_method(method: str, features: str | None, folds: int, *, of_forecasts: bool, of_rows: bool) -> None:
-    """Refuse what is no calibrator, no number of folds, or not for these files, before the long work."""
-    from calibrant.advice.fixing import AUTO
-    from calibrant.calibrators import parse
-    from calibrant.cli.group_fixing import METHOD
-    from calibrant.exceptions import InputError
-
-    if not of_rows and not of_forecasts:
-        raise InputError("--calibrate needs rows of predictions, but they are read as a sketch. Leave one out.")
-    if folds < FEWEST_FOLDS:
-        raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
-    if of_forecasts and method != AUTO:
-        from calibrant.calibrators.forecasts import forecast_calibrator_name
-
-        forecast_calibrator_name(method)
-    elif method == METHOD and features is None:
-        raise InputError("--calibrate groups needs the columns that groups are made of. Name them with --features.")
-    elif method not in (AUTO, METHOD):
-        parse(method)
-
-
-@dataclass(frozen=True)
-class _Fixing:
-    """How predictions are to be fixed, and the columns that groups are made of."""
-
-    method: str | None
-    folds: int
-    features: "dict[str, NDArray[np.generic]] | None"
-
-
-def _fixed(predictions: "Predictions", fixing: _Fixing, options: Judging) -> "tuple[Predictions | None, Fix]":
-    """Return the predictions after the fix, None if the advice is to leave them as they are, and how they were made."""
-    from calibrant.advice import calibrate_held_out
-    from calibrant.advice.fixing import AUTO
-    from calibrant.cli import show
-
-    with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
-        after, how = calibrate_held_out(
-            predictions,
-            fixing.method or AUTO,
-            features=fixing.features,
-            n_folds=fixing.folds,
-            progress=progress,
-            rng=options.seed,
-        )
-    return (None if how.recommendation is not None and how.method == "identity" else after), how
 
 
 def _compared(

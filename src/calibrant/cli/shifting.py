@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from calibrant._border.types import FloatArray
-    from calibrant.cli.options import Judging
+    from calibrant.cli.judging import Judging
     from calibrant.predictions import Predictions
     from calibrant.results import BaseRates, Population
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import JUDGING, File, Options, expanded
+from calibrant.cli.judging import Options
+from calibrant.cli.options import JUDGING, File, expanded
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
-from calibrant._core.laws import expit
+from calibrant._core.laws import expit, logistic_variance, softplus
 from calibrant._core.logistic import PENALTY
 from calibrant.exceptions import InputError
 from calibrant.hypotest.contract import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
@@ -104,7 +104,7 @@ class CoxTest(BinaryTest):
         weights = _as_rows(weights)
         fit = _line_with_errors(view, weights)
         level = InTheLarge().fitted(view)
-        variance = weights * _bernoulli_variance(level + log_odds)
+        variance = weights * logistic_variance(level + log_odds)
         hits = view.labels == 1
         gain = _log_likelihood(fit.intercept + fit.slope * log_odds, hits, weights)
         gain -= _log_likelihood(log_odds, hits, weights)
@@ -175,8 +175,7 @@ def _as_rows(weights: FloatArray) -> FloatArray:
 
 def _log_likelihood(fitted: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
     """Return the likelihoods of outcomes, (n,) or (n, B), whose log-odds are of the same shape or equal in all."""
-    right = np.where(hits, fitted, -fitted)
-    return np.asarray(weights @ (np.minimum(right, 0.0) - np.log1p(np.exp(-np.abs(right)))))
+    return np.asarray(weights @ -softplus(np.where(hits, -fitted, fitted)))
 
 
 def _ratios(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
@@ -206,7 +205,7 @@ def _separated(x: FloatArray, hits: BoolArray) -> BoolArray:
 
 
 def _curvature(fitted: FloatArray, x: FloatArray, weights: FloatArray) -> Curvature:
-    variance = weights * _bernoulli_variance(fitted)
+    variance = weights * logistic_variance(fitted)
     level = float(variance.sum())
     centre = float(variance @ x) / level if level > 0 else 0.0
     slope = float(variance @ (x - centre) ** 2)
@@ -232,10 +231,6 @@ def _line_with_errors(view: Predictions, weights: FloatArray) -> Line:
 def _residuals(fitted: FloatArray, labels: IntArray) -> FloatArray:
     """Return labels minus probabilities, also where a probability rounds to 1."""
     return np.where(labels == 1, expit(-fitted), -expit(fitted))
-
-
-def _bernoulli_variance(fitted: FloatArray) -> FloatArray:
-    return expit(fitted) * expit(-fitted)
 
 
 def _null_scales(log_odds: FloatArray, weights: FloatArray) -> FloatArray:

@@ -19,9 +19,10 @@ from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import CELL_LIMIT, brief, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, Request, choose_keys
+from calibrant.io.columns import Columns, choose_keys
 from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, Arguments, ForecastRequest, choose_forecasts
 from calibrant.io.matching import find_column
+from calibrant.io.request import Request
 from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Content, Numbers, Source, undamaged
 

@@ -13,12 +13,12 @@ from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
-from calibrant.io.columns import Request
 from calibrant.io.delimited import Delimited
 from calibrant.io.forecast_columns import ForecastRequest
 from calibrant.io.jsonl import JsonLines
 from calibrant.io.matching import expand, is_pattern
 from calibrant.io.paths import Paths, as_paths
+from calibrant.io.request import Request
 from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source
 from calibrant.io.tables import need_polars

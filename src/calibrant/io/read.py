@@ -14,10 +14,11 @@ from calibrant._border.text import listing, printable
 from calibrant._border.types import FloatArray
 from calibrant._core.steps import portions, tell
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.columns import Columns, ReadOptions, Request, as_request
+from calibrant.io.columns import Columns
 from calibrant.io.missing import Complete, LeftOut, read_complete
 from calibrant.io.opening import open_source, other_columns, stacked
 from calibrant.io.paths import Paths, as_paths
+from calibrant.io.request import ReadOptions, Request, as_request
 from calibrant.io.sources import Source, located
 from calibrant.io.values import as_labels
 from calibrant.predictions import Predictions

@@ -16,10 +16,10 @@ from calibrant._border.text import listing, printable, quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, Arrays
-from calibrant.io.columns import as_request
 from calibrant.io.delimited import Delimited
 from calibrant.io.missing import LeftOut, read_complete
 from calibrant.io.opening import open_source, other_columns
+from calibrant.io.request import as_request
 from calibrant.io.sources import Numbers, Source, located
 from calibrant.io.tables import Table
 

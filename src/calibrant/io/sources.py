@@ -16,8 +16,9 @@ from calibrant._border.labels import ONE_EACH
 from calibrant._border.text import brief, damaged, printable, quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Columns, Request, choose_columns
+from calibrant.io.columns import Columns, choose_columns
 from calibrant.io.forecast_columns import Arguments, ForecastRequest, choose_forecasts
+from calibrant.io.request import Request
 from calibrant.io.values import MARKS, Column
 
 _WORDS = {

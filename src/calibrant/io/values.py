@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, Scalar
 from calibrant.io import limits
-from calibrant.io.columns import INTEGER, Columns, by_value, check_positional
+from calibrant.io.columns import Columns, check_positional
+from calibrant.io.request import INTEGER, by_value
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,7 +1,7 @@
 """Results of units of work in files, so that a run that stopped can continue.
 
 A file is written completely or not at all, named by what decides its content, and sealed with a checksum that is
-verified whenever it is read. Experiments and the simulations of `studies` keep their work here.
+verified whenever it is read. `calibrant.lab.runner` computes what is missing.
 """
 
 import contextlib
@@ -9,9 +9,9 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ class Unit(Protocol):
     @property
     def filename(self) -> str:
         """Name of the file; no other unit has it, nor the same unit with other settings."""
+
+
+Work = TypeVar("Work", bound=Unit)
 
 
 def filename(name: str, digest: str, suffix: str) -> str:
@@ -63,6 +66,10 @@ class Store:
         if not self.path(unit).is_file() or not self._seal(unit).is_file():
             return "missing"
         return "damaged" if self.find(unit) is None else "done"
+
+    def missing(self, units: Iterable[Work]) -> list[Work]:
+        """Return the units that are still to be computed, or again because their files are damaged."""
+        return [unit for unit in units if self.find(unit) is None]
 
     def write(self, unit: Unit, content: bytes) -> None:
         """Write the result of a unit, then its seal: without one the file does not count."""
@@ -124,14 +131,15 @@ def pack_json(record: object) -> bytes:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep other runs out of a folder while the body runs.
+def locked(folder: Path, what: str) -> Iterator[None]:
+    """Keep other runs out of a folder, which is made if there is none, while the body runs.
 
     The lock belongs to the process: the system releases it however the process ends, so none is left behind.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("a+b") as handle:
         if not lock(handle):
-            raise InputError(f"another process is running the experiment in {printable(folder)}. Wait until it ends.")
+            raise InputError(f"another process is running the {what} in {printable(folder)}. Wait until it ends.")
         yield
 
 

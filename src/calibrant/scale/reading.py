@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Columns, as_request
+from calibrant.io.columns import Columns
 from calibrant.io.matching import find_column
 from calibrant.io.opening import open_source
 from calibrant.io.paths import as_paths
+from calibrant.io.request import as_request
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
 from calibrant.io.values import Collector, as_labels

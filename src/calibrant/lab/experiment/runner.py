@@ -2,8 +2,8 @@
 
 import json
 import os
-import time
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 
 from calibrant._border.types import Progress
@@ -15,7 +15,8 @@ from calibrant.lab.experiment.read import CONFIG, as_content, read_config, read_
 from calibrant.lab.experiment.sources import Splits
 from calibrant.lab.experiment.steps import Step
 from calibrant.lab.experiment.summary import summarise
-from calibrant.lab.experiment.work import Bench
+from calibrant.lab.experiment.work import WORK, Bench
+from calibrant.lab.runner import complete
 from calibrant.lab.store import Store, is_running, locked
 from calibrant.results import ExperimentResult, ExperimentStatus, StepStatus
 
@@ -60,8 +61,7 @@ def run(
     chosen = config if isinstance(config, Config) else read_config(config)
     plan = make_plan(chosen)
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
+    with locked(folder, "experiment"):
         write_text(folder / CONFIG, json.dumps(as_content(chosen), indent=1) + "\n")
         store = Store(folder)
         _complete(plan, store, progress or _ignore, note or _ignore)
@@ -89,30 +89,27 @@ def status(folder: str | os.PathLike[str]) -> ExperimentStatus:
 
 
 def _complete(plan: Plan, store: Store, progress: Progress, note: Callable[[str], None]) -> None:
-    from calibrant.lab.experiment.work import Bench
-
-    bench = Bench(plan.config, store, Splits(plan.config.data))
-    times = _times(store.folder)
-    total = sum(step.cost for step in plan.steps)
-    done = 0
-    for step in plan.steps:
-        if store.state(step) != "done":
-            note(step.words)
-            (store.folder / RESULTS).unlink(missing_ok=True)  # It would be of another experiment than this.
-            times[step.filename] = _do(step, bench, _part(progress, done, step.cost, total))
-            write_text(store.folder / TIMES, json.dumps(times, indent=1) + "\n")
+    bench, times = Bench(plan.config, store, Splits(plan.config.data)), _times(store.folder)
+    todo = store.missing(plan.steps)
+    total, left = (sum(step.cost for step in steps) for steps in (plan.steps, todo))
+    starts = accumulate((step.cost for step in todo), initial=total - left)
+    bars = {step: _part(progress, start, step.cost, total) for step, start in zip(todo, starts, strict=False)}
+    for step in {*plan.steps} - {*todo}:
         store.drop_checkpoint(step)
-        done += step.cost
-        progress(done * _FINE, total * _FINE)
 
+    def compute(step: Step) -> bytes:
+        note(step.words)
+        (store.folder / RESULTS).unlink(missing_ok=True)  # It would be of another experiment than this.
+        return WORK[step.kind](step, bench, bars[step])
 
-def _do(step: Step, bench: Bench, progress: Progress) -> float:
-    """Do a step and keep its result; return how long it took."""
-    from calibrant.lab.experiment.work import WORK
+    def tell(step: Step, seconds: float) -> None:
+        times[step.filename] = round(seconds, 3)
+        write_text(store.folder / TIMES, json.dumps(times, indent=1) + "\n")
+        store.drop_checkpoint(step)
+        bars[step](1, 1)
 
-    started = time.monotonic()
-    bench.store.write(step, WORK[step.kind](step, bench, progress))
-    return round(time.monotonic() - started, 3)
+    progress((total - left) * _FINE, total * _FINE)
+    complete(todo, store, compute, tell)
 
 
 def _part(progress: Progress, before: int, cost: int, total: int) -> Progress:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant._core.laws import expit
+from calibrant._core.laws import logistic_variance
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.lines import log_likelihood
 
@@ -45,7 +45,7 @@ class CoxAlternatives:
 
 def _centres(days: list[Cells]) -> FloatArray:
     """Return the weighted mean log-odds of all rows up to and including each day."""
-    spreads = [day.count * expit(day.log_odds) * expit(-day.log_odds) for day in days]
+    spreads = [day.count * logistic_variance(day.log_odds) for day in days]
     mass = np.cumsum([spread.sum() for spread in spreads])
     total = np.cumsum([spread @ day.log_odds for spread, day in zip(spreads, days, strict=True)])
     return np.divide(total, mass, out=np.zeros(len(days)), where=mass > 0)

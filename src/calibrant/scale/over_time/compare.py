@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray, Rng
-from calibrant._core.laws import expit
+from calibrant._core.laws import logistic_variance
 from calibrant.exceptions import InputError
 from calibrant.results import ChangeTest
 from calibrant.results.writing import pvalue as written
@@ -91,7 +91,7 @@ def compare_periods(
 
 def _centre(cells: Cells) -> float:
     """Return the mean log-odds, weighted by the variances of outcomes."""
-    spread = cells.count * expit(cells.log_odds) * expit(-cells.log_odds)
+    spread = cells.count * logistic_variance(cells.log_odds)
     return float(spread @ cells.log_odds / spread.sum())
 
 

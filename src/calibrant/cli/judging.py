@@ -1,0 +1,128 @@
+"""The options of every command that judges what it reads."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+from cyclopts import Parameter
+
+from calibrant.cli.options import INPUT, JUDGING, EitherSource, Seed, title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Unpack
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from calibrant.forecasts import Forecasts
+    from calibrant.metrics.metric import Metric
+    from calibrant.predictions import Predictions
+    from calibrant.results import Assessment, ForecastAssessment
+    from calibrant.scale.reading import AnySketch
+
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
+class Options(EitherSource):
+    """Which columns to read, and how to judge them."""
+
+    by: Annotated[str | None, Parameter(help="Column whose values define groups, which are assessed separately.")] = (
+        None
+    )
+    resamples: Annotated[int, Parameter(group=JUDGING, help="Number of redraws of labels or rows for the verdict.")] = (
+        999
+    )
+    seed: Annotated[Seed, Parameter(help="Seed of the redraws.")] = 0
+
+    def check(self) -> None:
+        """Refuse numbers that mean nothing, before anything is read."""
+        from calibrant._border.checks import check_count
+
+        check_count(self.resamples, "n_resamples")
+
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
+class Comparing(Options):
+    """Which columns to read, and how often to resample the rows that models share."""
+
+    resamples: Annotated[int, Parameter(group=JUDGING, help="Number of bootstrap samples of the rows.")] = 1000
+
+
+class Asked(TypedDict, total=False):
+    """Arguments of `calibrant.assess` that say what is asked for."""
+
+    sections: "Iterable[str]"
+    metrics: "Mapping[str, Metric] | Sequence[str] | None"
+    by: object
+
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
+class Judging(Options):
+    """Which columns to read, how to judge them, and which errors do not matter."""
+
+    tolerance: Annotated[
+        float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
+    ] = 0.02
+
+    def check(self) -> None:
+        """Refuse numbers that mean nothing, before anything is read."""
+        from calibrant.assessment.verdict import check_tolerance
+
+        super().check()
+        check_tolerance(self.tolerance)
+
+    def grouped(self, files: "Sequence[Path]") -> "tuple[Predictions, NDArray[np.generic] | None]":
+        """Read class predictions and the group of each row, None if there are none."""
+        predictions, others = self.rows(files, self.by)
+        return predictions, others.get(self.by or "")
+
+    def assess(
+        self, predictions: "Predictions | AnySketch", name: str, what: str, **asked: "Unpack[Asked]"
+    ) -> "Assessment":
+        """Assess predictions as the options say, with a bar that says `what` is done.
+
+        Parameters
+        ----------
+        predictions : Predictions, Sketch or GroupedSketch
+        name : str
+        what : str
+        **asked
+            Passed on to `calibrant.assess`: sections, metrics, by.
+        """
+        from calibrant.assessment.assessing import assess
+        from calibrant.cli.show import progress_bar
+
+        with progress_bar(what, quiet=self.silent) as progress:
+            return assess(
+                predictions,
+                name=name,
+                n_resamples=self.resamples,
+                tolerance=self.tolerance,
+                progress=progress,
+                rng=self.seed,
+                **asked,
+            )
+
+    def assess_forecasts(self, files: "Sequence[Path]") -> "ForecastAssessment":
+        """Read predictive distributions from the files and assess them together."""
+        forecasts, others = self.forecasts(files, self.by)
+        return self.judge_forecasts(forecasts, title(files), others.get(self.by or ""))
+
+    def judge_forecasts(self, forecasts: "Forecasts", name: str, by: object) -> "ForecastAssessment":
+        """Assess predictive distributions as the options say, with a bar."""
+        from calibrant.assessment.forecasts import assess_forecasts
+        from calibrant.cli.show import progress_bar
+
+        with progress_bar(f"judging {name}", quiet=self.silent) as progress:
+            return assess_forecasts(
+                forecasts,
+                name=name,
+                n_resamples=self.resamples,
+                by=by,
+                tolerance=self.tolerance,
+                progress=progress,
+                rng=self.seed,
+            )
