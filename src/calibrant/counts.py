@@ -9,6 +9,7 @@ import numpy as np
 from calibrant._border.checks import SUM_TOLERANCE, as_weights, check_count
 from calibrant._border.convert import convert
 from calibrant._border.labels import as_classes, as_labels
+from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
@@ -221,7 +222,9 @@ def _as_counts(data: object) -> FloatArray:
     bad = ~(np.isfinite(counts) & (counts >= 0))
     if bad.any():
         place = tuple(np.argwhere(bad)[0].tolist())
-        raise InputError(f"counts must be finite and not negative, but the entry at {place} is {counts[place]:g}.")
+        raise InputError(
+            f"counts must be finite and not negative, but the entry at {place} is {as_given(counts[place])}."
+        )
     return counts
 
 
@@ -233,7 +236,9 @@ def _as_prior(prior: object) -> tuple[float, ...]:
         raise InputError(f"prior must be a list of K probabilities, none of them negative, but is {prior!r:.80}.")
     total = float(values.sum())
     if not abs(total - 1) <= SUM_TOLERANCE:
-        raise InputError(f"prior must sum to 1, but sums to {total:g}. Divide it by its sum if it holds counts.")
+        raise InputError(
+            f"prior must sum to 1, but sums to {as_given(total)}. Divide it by its sum if it holds counts."
+        )
     return tuple((values / total).tolist())
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit, logit
 
 from calibrant import DataWarning, Forecasts, InputError, Normal, Predictions, assess, assess_forecasts, interval
+from calibrant._border.numerals import aligned, number, percent
 from calibrant.assessment.verdict import Size, examine, judge
 from calibrant.assessment.verdict.sentences import percentages
 from calibrant.assessment.verdict.size import compare_with, limits
@@ -13,7 +14,6 @@ from calibrant.hypotest.finding.facts import facts_of, slope_of
 from calibrant.hypotest.finding.revealed import Evidence, evidence_of, in_words
 from calibrant.metrics import METRICS, CoxSlope
 from calibrant.results import TestResult, Verdict, state
-from calibrant.results.writing import aligned, number, share
 from naming import each
 from simulate import calibrated, draw_labels, sharpened
 
@@ -379,7 +379,7 @@ def test_shares_halfway_between_two_are_rounded_alike_however_they_are_summed(ri
     direct, summed = right / 400, float(np.full(400, 1 / 400)[:right].sum())
     nudged = direct * (1 + 1e-15), direct * (1 - 1e-15), summed
     assert {percentages(value, 0.9)[0] for value in nudged} == {percentages(direct, 0.9)[0]}
-    assert {share(value, 1) for value in nudged} == {share(direct, 1)}
+    assert {percent(value, 1) for value in nudged} == {percent(direct, 1)}
     assert {number(value) for value in nudged} == {number(direct)}
     assert aligned([direct, -direct], sign=True)[0][1:] == aligned([direct, -direct], sign=True)[1][1:]
     assert {aligned([value])[0] for value in nudged} == {aligned([direct])[0]} == {number(direct)}

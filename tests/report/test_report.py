@@ -15,7 +15,7 @@ import pytest
 from calibrant import InputError, as_record
 from calibrant.report import page, render_html, thin
 from calibrant.report.series import as_series
-from calibrant.results import writing as text
+from calibrant.results import names
 from report_cases import (
     HOSTILE,
     Tree,
@@ -193,9 +193,9 @@ class TestSecurity:
     def test_hostile_text_is_shown_and_kept(self, hostile):
         source = poisoned_page(hostile)
         tree = poisoned_tree(hostile)
-        shown = text.name(hostile)
+        shown = names.name(hostile)
         assert headings_of_cards(tree)[0] == shown
-        assert tree.find("title")[0][1] == tree.find("h1")[0][1] == text.name(hostile, limit=200)
+        assert tree.find("title")[0][1] == tree.find("h1")[0][1] == names.name(hostile, limit=200)
         rows = [t for a, t in tree.find("th", scope="row")]
         # A metric, a class, a group and a setting.
         assert [row.strip() for row in rows].count(shown) >= 4

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from browser import WRITTEN, needs_chromium
+from calibrant._border import numerals
 from calibrant.report import render_html
-from calibrant.results import writing as text
 from report_cases import HOSTILE, advised, comparison, dense_curve, forecast, pictured, poisoned_page
 
 pytestmark = needs_chromium
@@ -245,13 +245,13 @@ def test_numbers_on_the_page_are_those_of_the_data(shared):
     areas = shared.get_by_role("table", name="Areas under the curves").locator("tbody td").all_inner_texts()
     first = data["assessments"][0]["assessment"]
     verdict = first["verdict"]
-    written = [text.number(verdict[key]) for key in ("error", "low", "high", "tolerance", "expected", "detectable")]
+    written = [numerals.number(verdict[key]) for key in ("error", "low", "high", "tolerance", "expected", "detectable")]
     error, low, high, *others = written
     assert facts == [
-        *(error, f"{low} to {high}", *others, text.signed(verdict["gap"]), "p ≤ 0.01", verdict["gave_away"])
+        *(error, f"{low} to {high}", *others, numerals.signed(verdict["gap"]), "p ≤ 0.01", verdict["gave_away"])
     ]
     assert errors == pytest.approx(sorted((c["error"] for c in first["classes"]), reverse=True))
-    assert areas[:2] == [text.number(first["ranking"][key]) for key in ("auc", "hull_auc")]
+    assert areas[:2] == [numerals.number(first["ranking"][key]) for key in ("auc", "hull_auc")]
 
 
 POISONED = """(document) => {

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calibrant._border import numerals
 from calibrant.metrics import FORECAST_METRICS, METRICS
 from calibrant.report import diagram, figures, metrics, render_html, svg, tables, views
 from calibrant.report.series import as_series
-from calibrant.results import writing as text
 from naming import each
 from report_cases import Tree, assessment, consistency, curve, measured, verdict
 
@@ -223,12 +223,12 @@ class TestNumbers:
         ],
     )
     def test_three_significant_digits(self, value, expected):
-        assert text.number(value) == expected
+        assert numerals.number(value) == expected
 
     def test_columns_share_their_decimals(self):
-        assert text.aligned([0.0274, 0.0091, -0.00004]) == ["0.0274", "0.0091", "0.0000"]
-        assert text.aligned([1234.5, 0.1, float("inf")]) == ["1,235", "0", "∞"]
-        assert text.aligned([0.0, 0.0]) == ["0.000", "0.000"]
+        assert numerals.aligned([0.0274, 0.0091, -0.00004]) == ["0.0274", "0.0091", "0.0000"]
+        assert numerals.aligned([1234.5, 0.1, float("inf")]) == ["1,235", "0", "∞"]
+        assert numerals.aligned([0.0, 0.0]) == ["0.000", "0.000"]
 
     @pytest.mark.parametrize(
         "value, floor, expected",
@@ -242,7 +242,7 @@ class TestNumbers:
         ],
     )
     def test_pvalues(self, value, floor, expected):
-        assert text.pvalue(value, floor) == expected
+        assert numerals.pvalue(value, floor) == expected
 
     def test_the_smallest_pvalue_follows_from_the_draws_if_the_test_does_not_say(self):
         assert tables.smallest_pvalue(consistency()) == 0.01

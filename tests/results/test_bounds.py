@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from calibrant._border.numerals import pvalue
 from calibrant.hypotest import holm
 from calibrant.results import TestResult
 from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.bounds import smallest_adjusted
 from calibrant.results.parts import parts_in_words
 from calibrant.results.reading import brief
-from calibrant.results.writing import pvalue
 from naming import each
 from report_cases import assessment
 

@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from calibrant._border.convert import Raw, convert
+from calibrant._border.numerals import as_given
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 
@@ -98,7 +99,7 @@ def _in_range(weights: FloatArray, raw: Raw) -> FloatArray:
     lost = (weights > 0) & (relative < np.finfo(float).tiny)
     if lost.any():
         advice = "Weights are relative: give such rows 0, which leaves them out, or a weight that counts."
-        fail_at(raw, weights, lost, f"must be 0 or at least 1e-307 of the largest, {largest:g}", advice)
+        fail_at(raw, weights, lost, f"must be 0 or at least 1e-307 of the largest, {as_given(largest)}", advice)
     return weights if 1 / FAR <= largest <= FAR else relative
 
 
@@ -113,7 +114,7 @@ def check_copies(sample_weight: object) -> None:
     bad = (values > 0) & np.isfinite(values) & ((values < 1 / FAR) | (values > FAR))
     if bad.any():
         advice = "Calibrators treat a row of weight w as w copies: rescale the weights, 1 for an ordinary row."
-        fail_at(raw, values, bad, f"must be 0 or lie between {1 / FAR:g} and {FAR:g}", advice)
+        fail_at(raw, values, bad, f"must be 0 or lie between {as_given(1 / FAR)} and {as_given(FAR)}", advice)
 
 
 def as_floats(raw: Raw) -> FloatArray:
@@ -187,7 +188,7 @@ def fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str
     row, col = np.argwhere(bad)[0].tolist()
     column = f", column {raw.columns[col] if raw.columns else col!r}" if values.shape[1] > 1 else ""
     raise InputError(
-        f"{raw.name} {rule}, but row {row}{column} is {values[row, col]:g} "
+        f"{raw.name} {rule}, but row {row}{column} is {as_given(values[row, col])} "
         f"({int(bad.any(axis=1).sum())} of {len(values)} rows are bad). {advice}"
     )
 
@@ -261,7 +262,7 @@ def _normalise_rows(values: FloatArray, raw: Raw, *, renormalise: bool) -> None:
             "to several classes."
         )
         raise InputError(
-            f"each row of probs must sum to 1, but row {row} sums to {sums[row]:.6g} "
+            f"each row of probs must sum to 1, but row {row} sums to {as_given(sums[row])} "
             f"({int(off.sum())} of {len(sums)} rows are off). {advice}"
         )
     # Rows that are exact up to rounding keep the caller's digits, so that checking twice changes nothing.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.numerals import decimals
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ def _refuse(data: Any, name: str) -> None:
         )
     if hasattr(data, "nnz") and hasattr(data, "toarray"):
         size = float(np.prod(data.shape)) * 8 / 1e6
-        raise InputError(f"{name} must be dense, but a sparse matrix was given. Pass {name}.toarray() ({size:.1f} MB).")
+        raise InputError(
+            f"{name} must be dense, but a sparse matrix was given. Pass {name}.toarray() ({decimals(size, 1)} MB)."
+        )
 
 
 def _from_tensor(tensor: Any, name: str) -> Raw:

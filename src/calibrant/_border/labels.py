@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.checks import check_length
 from calibrant._border.convert import Raw, convert, is_missing
+from calibrant._border.numerals import as_given
 from calibrant._border.types import IntArray
 from calibrant.exceptions import InputError
 
@@ -149,7 +150,7 @@ def _from_one_hot(values: NDArray[np.generic], order: list[int] | None) -> IntAr
         row = int(bad.argmax())
         raise InputError(
             f"one-hot labels must have exactly one 1 in each row, but row {row} has the entries "
-            f"{np.unique(values[row])[:3].tolist()} and the sum {values[row].sum():g}. "
+            f"{np.unique(values[row])[:3].tolist()} and the sum {as_given(values[row].sum())}. "
             "Soft labels are not observations: draw or round them first."
         )
     return (hot if order is None else hot[:, order]).argmax(axis=1)
@@ -178,13 +179,13 @@ def _check_whole(values: NDArray[np.number], probs: NDArray[np.number], n_classe
     bad = ~np.isfinite(values)
     if bad.any():
         row = int(bad.argmax())
-        raise InputError(f"labels must not be missing, but row {row} is {values[row]:g}. Drop such rows.")
+        raise InputError(f"labels must not be missing, but row {row} is {as_given(values[row])}. Drop such rows.")
     bad = values != np.round(values)
     if bad.any():
         row = int(bad.argmax())
         swapped = probs.size == len(values) and bool(np.all((probs == 0) | (probs == 1)))
         raise InputError(
-            f"labels must be whole numbers or names, but row {row} is {values[row]:g}. "
+            f"labels must be whole numbers or names, but row {row} is {as_given(values[row])}. "
             + (
                 "Probabilities and labels look swapped: here the probabilities come first."
                 if swapped
@@ -210,7 +211,7 @@ def _hint(labels: NDArray[np.number], value: float, n_classes: int) -> str:
     if n_classes == 2 and np.all(np.abs(labels) == 1):
         return "They look like signs: pass classes=[-1, 1]."
     if value in (-1, 255):
-        return f"{value:g} is often a code for 'ignore': drop these rows first."
+        return f"{as_given(value)} is often a code for 'ignore': drop these rows first."
     return "Pass classes= to map other values."
 
 

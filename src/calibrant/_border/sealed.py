@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from calibrant._border.numerals import count
 from calibrant.exceptions import InputError
 
 _NO_CHECKSUM = "0" * 64
@@ -29,7 +30,7 @@ def seal(document: Mapping[str, object]) -> tuple[bytes, str]:
 def unseal(content: bytes, key: str, *, newest: int, most_bytes: int = 2**30) -> tuple[dict[str, Any], str]:
     """Return the document in a file, which must have the key, and its checksum; formats up to the newest are read."""
     if len(content) > most_bytes:
-        raise InputError(f"it has more than the {most_bytes:,} bytes that are read.")
+        raise InputError(f"it has more than the {count(most_bytes)} bytes that are read.")
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import SUM_TOLERANCE
+from calibrant._border.numerals import significant
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 
 LEAST_ROWS = 50
@@ -52,7 +53,7 @@ def _about_labels(
         yield "every row is predicted correctly: make sure that the labels did not leak into the predictions."
     elif accuracy + 4 * np.sqrt(chance / len(hits)) < chance:
         yield (
-            f"the accuracy {accuracy:.3g} is below chance ({chance:.3g}): "
+            f"the accuracy {significant(accuracy)} is below chance ({significant(chance)}): "
             "make sure that the columns of probs are in the order of the classes."
         )
 
@@ -71,8 +72,9 @@ def _about_order(tops: FloatArray, hits: BoolArray, predicted: IntArray, observe
     )  # With one predicted class, shuffling does not change the accuracy.
     if several and abs(accuracy - shuffled) < 2 * error and promised - accuracy > max(0.2, 4 * error):
         yield (
-            f"the accuracy {accuracy:.3g} is what shuffled labels would give ({shuffled:.3g}), but the confidence is "
-            f"{promised:.3g} on average: make sure that the rows of probs and labels are in the same order."
+            f"the accuracy {significant(accuracy)} is what shuffled labels would give "
+            f"({significant(shuffled)}), but the confidence is {significant(promised)} on average: make sure "
+            "that the rows of probs and labels are in the same order."
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
+from calibrant._border.numerals import count, percent
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import TOLERANCE, Choice, choose
 from calibrant.advice.reasons import decided_by, differences_in_words, disagreement, headline
@@ -180,7 +181,7 @@ def _with_words(
     advice: ForecastRecommendation, verdict: Verdict, floor: float | None, trend: str
 ) -> ForecastRecommendation:
     judged = f"judged by the {advice.score_name} in {advice.n_folds} folds that it was not fitted to"
-    rows, names = f"{advice.n_samples:,} forecasts ({advice.law})", [one.name for one in advice.candidates[1:]]
+    rows, names = f"{count(advice.n_samples)} forecasts ({advice.law})", [one.name for one in advice.candidates[1:]]
     tried = f"Candidates for {rows}: {', '.join(names) or 'none'}. Each was {judged}."
     if len(names) == 1:
         tried = f"The only candidate for {rows}, {names[0]}, was {judged}."
@@ -196,7 +197,10 @@ def _covered(advice: ForecastRecommendation) -> str:
     before, after = advice.candidates[0].coverage, advice.candidate(advice.name).coverage
     if advice.name == NOTHING or before is None or after is None:
         return ""
-    found = f"Intervals of probability 90% held {before:.1%} of the targets before, and hold {after:.1%} after."
+    found = (
+        f"Intervals of probability 90% held {percent(before, 1)} of the targets before, and hold {percent(after, 1)} "
+        "after."
+    )
     if advice.law == "Samples":
         found += " They lie between quantiles of the members, and hold fewer targets also for calibrated ensembles."
     return found

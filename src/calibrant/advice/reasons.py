@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant, with_sign
 from calibrant.advice.choice import ROWS_OF_DOUBT, TOLERANCE
 from calibrant.advice.cross_fit import GROUPS
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
 from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
-from calibrant.results.writing import percent, pvalue
 
 Advice = Recommendation | ForecastRecommendation
 
@@ -24,10 +24,13 @@ def headline(advice: Advice) -> str:
     if advice.name != NOTHING and not after < before:
         return (
             f"Use {advice.name}: a test finds the {what} miscalibrated. On so few rows the {loss} does not show what "
-            f"it gains: {before:.4g} before, {after:.4g} after on rows it was not fitted to."
+            f"it gains: {significant(before, 4)} before, {significant(after, 4)} after on rows it was not fitted to."
         )
     if advice.name != NOTHING:
-        return f"Use {advice.name}: on rows it was not fitted to, the {loss} falls from {before:.4g} to {after:.4g}."
+        return (
+            f"Use {advice.name}: on rows it was not fitted to, the {loss} falls from {significant(before, 4)} to "
+            f"{significant(after, 4)}."
+        )
     if np.isinf(before):
         return f"Leave the {what} as they are: the {loss} is infinite with every candidate."
     if _excludes_zero(advice.candidate(advice.best).over_nothing):
@@ -61,11 +64,11 @@ def _of_groups(advice: Recommendation, chosen: Candidate) -> str:
         return "The fix of groups changes nothing: no group is off clearly enough."
     change = found.loss - chosen.loss
     if change >= 0:
-        return f"The fix of groups has a larger loss, by {change:.3g}."
+        return f"The fix of groups has a larger loss, by {significant(change)}."
     return (
-        f"The fix of groups has a smaller loss, by {-change:.3g}, but not by more than two standard errors. That is "
-        "required because new rows would need the features, too. GroupSearch, or calibrant groups, shows which groups "
-        "are off."
+        f"The fix of groups has a smaller loss, by {significant(-change)}, but not by more than two standard "
+        "errors. That is required because new rows would need the features, too. GroupSearch, or calibrant groups, "
+        "shows which groups are off."
     )
 
 
@@ -138,8 +141,8 @@ def disagreement(advice: Advice, verdict: Verdict, floor: float | None = None) -
     found = f"The verdict finds the {what} {verdict.code} ({test}; what revealed it: {verdict.gave_away})"
     if verdict.size == "within tolerance":
         return (
-            f"{found}, but within the tolerance of {verdict.tolerance:g}: the difference is real, but too small for a "
-            "fix to gain more than chance."
+            f"{found}, but within the tolerance of {as_given(verdict.tolerance)}: the difference is real, but too "
+            "small for a fix to gain more than chance."
         )
     return (
         f"{found}: on rows that it was not fitted to, no candidate corrects that by more than chance. "
@@ -157,7 +160,7 @@ def _tried(advice: Recommendation) -> str:
     names = ", ".join(candidate.name for candidate in advice.candidates[1:]) or "none"
     kept = ", predicted classes unchanged" if advice.keep_argmax else ""
     return (
-        f"Candidates for {advice.n_samples:,} rows of {advice.n_classes} classes{kept}: {names}. Each was judged by "
+        f"Candidates for {counted(advice.n_samples)} of {advice.n_classes} classes{kept}: {names}. Each was judged by "
         f"the {advice.score_name} in {advice.n_folds} folds that it was not fitted to."
     )
 
@@ -210,7 +213,7 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
         else f"{measure}, with which others are compared. The smallest loss is that of {behind}"
     )
     spare = "with two standard errors to spare"
-    return f"It is the simplest whose loss, {spare}, is at most {tolerance:.2g} above that of {above}."
+    return f"It is the simplest whose loss, {spare}, is at most {significant(tolerance, 2)} above that of {above}."
 
 
 def _by_few_rows(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
@@ -235,8 +238,9 @@ def _decisions(advice: Recommendation, chosen: Candidate) -> str:
     if chosen.changed == 0:
         return "It changes no predicted class."
     return (
-        f"It changes the predicted class of {chosen.changed:.2%} of the rows; the accuracy goes from "
-        f"{advice.candidates[0].accuracy:.2%} to {chosen.accuracy:.2%}. With keep_argmax none would change."
+        f"It changes the predicted class of {percent(chosen.changed, 2)} of the rows; the accuracy goes from "
+        f"{percent(advice.candidates[0].accuracy, 2)} to {percent(chosen.accuracy, 2)}. With keep_argmax none would "
+        "change."
     )
 
 
@@ -275,6 +279,6 @@ def _written(advice: Advice, difference: Difference | None) -> str:
     if difference is None:
         return "undefined, because both are infinite"
     if np.isinf(difference.value):
-        return f"{difference.value:+.3g}: one of both losses is infinite"
-    limits = f"{difference.low:+.3g} to {difference.high:+.3g}"
-    return f"{difference.value:+.3g} ({percent(advice.level)} interval {limits})"
+        return f"{with_sign(difference.value)}: one of both losses is infinite"
+    limits = between((difference.low, difference.high), with_sign)
+    return f"{with_sign(difference.value)} ({percent(advice.level)} interval {limits})"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import binning, calibrators, counts
+from calibrant._border.numerals import count
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.exceptions import InputError
@@ -103,7 +104,7 @@ def _array(dtype: object, shape: object, data: object) -> NDArray[np.generic]:
         raise InputError("an array must be written in base64, but is not.") from error
     kind = np.dtype(str(dtype))
     if len(content) != math.prod(shape) * kind.itemsize:
-        raise InputError(f"an array of shape {tuple(shape)} does not have {len(content):,} bytes.")
+        raise InputError(f"an array of shape {tuple(shape)} does not have {count(len(content))} bytes.")
     if kind == np.bool_:
         return (np.frombuffer(content, np.uint8) != 0).reshape(shape)
     return np.frombuffer(content, kind).astype(kind.newbyteorder("=")).reshape(shape)
@@ -115,7 +116,7 @@ def _texts(data: list[object], shape: list[int]) -> NDArray[np.generic]:
         raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
     longest = max(map(len, texts), default=0)
     if longest * len(texts) > 100 * sum(map(len, texts)) + 10**6:  # Every text takes the memory of the longest.
-        raise InputError(f"texts must be of similar length, but one has {longest:,} characters.")
+        raise InputError(f"texts must be of similar length, but one has {count(longest)} characters.")
     return np.array(texts, dtype=str).reshape(shape)
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
 from calibrant.calibrators import operations as ops
@@ -198,8 +199,8 @@ def warn_unless_converged(converged: bool, slope: float, name: str) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
         message = (
-            f"{name} has not converged: its loss still falls with a slope of {slope:.2g}. Leave out members that are "
-            "nearly the same, and look for probabilities of extreme size."
+            f"{name} has not converged: its loss still falls with a slope of {significant(slope, 2)}. Leave out "
+            "members that are nearly the same, and look for probabilities of extreme size."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
 

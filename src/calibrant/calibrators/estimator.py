@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from calibrant._border.numerals import significant
 from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 
@@ -107,11 +108,11 @@ ASIDE = ("classes_", "gradient_norm_", "converged_", "n_iter_", "dim_", "n_featu
 def _short(value: object) -> str:
     """Write a number, a few numbers, or the classes of a few estimators; nothing for all else."""
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return significant(value, 4)
     if isinstance(value, list) and 0 < len(value) <= MOST and all(isinstance(one, Estimator) for one in value):
         return f"[{', '.join(type(one).__name__ for one in value)}]"
     if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f" and 0 < value.size <= MOST:
-        return f"[{', '.join(f'{one:.4g}' for one in value.tolist())}]"
+        return f"[{', '.join(significant(one, 4) for one in value.tolist())}]"
     return ""
 
 

@@ -6,6 +6,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.logistic import LogisticLoss
 from calibrant._core.newton import newton_step
@@ -148,8 +149,8 @@ def warn_unless_converged(calibrator: object, fitted: LogisticFit) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(
-        f"{type(calibrator).__name__} did not converge: the norm of the gradient is still {fitted.gradient_norm:.2g}. "
-        "Look for scores of extreme size.",
+        f"{type(calibrator).__name__} did not converge: the norm of the gradient is still "
+        f"{significant(fitted.gradient_norm, 2)}. Look for scores of extreme size.",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.newton import Curve, Minimum, descend
@@ -87,8 +88,8 @@ def warn_unless_converged(found: Minimum, name: str) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
         message = (
-            f"{name} stopped after {found.n_iter} steps with a gradient of {found.gradient_norm:.2g}: the calibrated "
-            "probabilities are not the best ones. Raise max_iter, or use a method with fewer parameters."
+            f"{name} stopped after {found.n_iter} steps with a gradient of {significant(found.gradient_norm, 2)}: the "
+            "calibrated probabilities are not the best ones. Raise max_iter, or use a method with fewer parameters."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
 

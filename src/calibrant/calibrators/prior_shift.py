@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
@@ -132,9 +133,9 @@ def as_rates(value: object, n_classes: int, name: str) -> FloatArray:
     if not (np.all(rates > 0) and np.all(rates < 1)):
         bad = int(np.flatnonzero(~((rates > 0) & (rates < 1)))[0])
         raise InputError(
-            f"{name} must be above 0 and below 1, but is {rates[bad]:g} for class number {bad}: a class that never "
-            "occurs has no probability to move."
+            f"{name} must be above 0 and below 1, but is {as_given(rates[bad])} for class number {bad}: a class that "
+            "never occurs has no probability to move."
         )
     if abs(float(rates.sum()) - 1) > 1e-6:
-        raise InputError(f"{name} must sum to 1, but sums to {rates.sum():.6g}.")
+        raise InputError(f"{name} must sum to 1, but sums to {as_given(rates.sum())}.")
     return rates / rates.sum()

@@ -8,6 +8,7 @@ import numpy as np
 from calibrant._border.checks import as_floats, fail_at
 from calibrant._border.convert import convert
 from calibrant._border.labels import column_order
+from calibrant._border.numerals import count
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 
@@ -37,7 +38,7 @@ def as_raw_logits(data: object, classes: tuple[Hashable, ...] | None = None) -> 
     bad = np.abs(values) > LARGEST_LOGIT
     if bad.any():
         remedy = "Divide all of them by the same number: maps of raw logits do not depend on it."
-        fail_at(raw, values, bad, f"must not exceed {LARGEST_LOGIT:,.0f} in size to be taken raw", remedy)
+        fail_at(raw, values, bad, f"must not exceed {count(LARGEST_LOGIT)} in size to be taken raw", remedy)
     order = column_order(raw.columns, classes)
     return values if order is None else values.take(order, axis=1)
 

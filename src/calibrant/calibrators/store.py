@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 from calibrant._border.files import open_regular, write_atomically
+from calibrant._border.numerals import count
 from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
@@ -85,8 +86,8 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
         raise TypeError(f"details must be texts and numbers: {error}.") from error
     if len(content) > MAX_FILE_BYTES:
         raise InputError(
-            f"the calibrator would take {len(content):,} bytes, more than the {MAX_FILE_BYTES:,} that can be read. "
-            "Choose one with fewer parameters."
+            f"the calibrator would take {count(len(content))} bytes, more than the {count(MAX_FILE_BYTES)} that can "
+            "be read. Choose one with fewer parameters."
         )
     with write_atomically(path) as file:
         file.write(content)

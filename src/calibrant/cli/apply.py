@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import percent
 from calibrant.cli.fitted import fingerprint, listed, warn_if_fitted_here
 from calibrant.cli.options import FIXING, OUTPUT, EitherSource, File, Out, Source
 
@@ -170,7 +171,7 @@ def _print(
         kind = " of raw logits" if stored.calibrator.scores == "raw-logits" else ""
         method = stored.details.get("method", type(stored.calibrator).__name__)
         lines.insert(0, f"{show.rows(counts.rows)} calibrated by {method}{kind} ({stored.sha256[:12]}).")
-    show.print_lines([*lines, f"{changed:.2%} of the predicted classes have changed."])
+    show.print_lines([*lines, f"{percent(changed, 2)} of the predicted classes have changed."])
 
 
 def _check_kind(stored: "StoredCalibrator", source: EitherSource, base_rate: str | None) -> None:

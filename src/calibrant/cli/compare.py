@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import count, decimals, pvalue, significant
 from calibrant.cli.judging import Comparing
 from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, expanded
 
@@ -235,14 +236,13 @@ def compare_sketches(files: tuple[Path, ...], *, n_resamples: int, seed: int, js
 
 
 def _table(result: "ChangeTest", n_resamples: int) -> list[str]:
-    from calibrant.results.writing import pvalue
-
     width = max(len(name) for name in result.names)
     own = [
-        f"  {name:<{width}}  {n:>12,} rows; log-odds {a:.3f} + {b:.3f} z, where z are the predicted log-odds"
+        f"  {name:<{width}}  {count(n):>12} rows; log-odds {decimals(a)} + {decimals(b)} z, where z are the predicted "
+        "log-odds"
         for name, n, a, b in zip(result.names, result.n_samples, result.intercepts, result.slopes, strict=True)
     ]
-    ratio = f"likelihood ratio {result.statistic:.3g}, p = {result.pvalue:.2g}"
+    ratio = f"likelihood ratio {significant(result.statistic)}, {pvalue(result.pvalue)}"
     redrawn = pvalue(result.omnibus_pvalue, 1 / (n_resamples + 1))
     return [
         *own,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
 
+from calibrant._border.numerals import as_given
+
 if TYPE_CHECKING:
     from calibrant._border.types import Progress
     from calibrant.cli.judging import Judging
@@ -74,7 +76,7 @@ class Deciding:
         for name in ("threshold", "max_risk", "confidence"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1:
-                raise InputError(f"--{name.replace('_', '-')} must be above 0 and below 1, but is {value:g}.")
+                raise InputError(f"--{name.replace('_', '-')} must be above 0 and below 1, but is {as_given(value)}.")
         _ = self.costs
         self._check_base_rate(as_they_are=as_they_are)
 
@@ -144,7 +146,7 @@ class Deciding:
             )
         for name, value in given.items():
             if value is not None and not 0 < value < float("inf"):
-                raise InputError(f"{name} must be a cost above 0, but is {value:g}.")
+                raise InputError(f"{name} must be a cost above 0, but is {as_given(value)}.")
         if missing and self.threshold is None:
             return None
         from calibrant.metrics.costs import Costs

@@ -1,11 +1,12 @@
 """Decisions on a terminal: what they cost, what a model is worth, and which answers to give."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from rich.table import Table
 from rich.text import Text
 
-from calibrant.cli.metric_tables import range_text
+from calibrant._border.numerals import between, count, percent, significant
 from calibrant.cli.outputs import console
 from calibrant.cli.show import print_heading, print_lines
 from calibrant.io import printable
@@ -26,7 +27,6 @@ from calibrant.results.decision_words import (
     threshold_words,
     without_limits,
 )
-from calibrant.results.writing import percent, significant
 
 
 def print_base_rate(report: DecisionReport) -> None:
@@ -56,13 +56,13 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     level = percent(cost.cost.level)
     for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
         table.add_column(heading, justify="right", overflow="fold")
-    table.add_row(f"from {significant(cost.threshold, 3)} on", significant(cost.cost.value), _limits(cost.cost), "", "")
+    table.add_row(f"from {significant(cost.threshold)} on", significant(cost.cost.value, 4), _limits(cost.cost), "", "")
     if change is not None:
-        words = f"after {change.method}, from {significant(cost.best_if_calibrated, 3)} on"
+        words = f"after {change.method}, from {significant(cost.best_if_calibrated)} on"
         shown = (
-            significant(change.after.value),
+            significant(change.after.value, 4),
             _limits(change.after),
-            significant(change.cost.value),
+            significant(change.cost.value, 4),
             _limits(change.cost),
         )
         table.add_row(printable(words), *shown)
@@ -70,13 +70,13 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
         ("on all", cost.treat_all, cost.over_all),
         ("on none", cost.treat_none, cost.over_none),
     ):
-        table.add_row(words, significant(value), "", significant(-over.value), _limits(over, turned=True))
+        table.add_row(words, significant(value, 4), "", significant(-over.value, 4), _limits(over, turned=True))
     out = console()
     out.print(table)
     wrong, missed = cost.costs["false_positive"], cost.costs["false_negative"]
     notes = [
         "difference: minus the first",
-        f"costs: {wrong:.4g} where acting was wrong, {missed:.4g} where not acting was",
+        f"costs: {significant(wrong, 4)} where acting was wrong, {significant(missed, 4)} where not acting was",
     ]
     if change is not None:
         notes.append(f"after {change.method}: each row is calibrated by a fit to other rows")
@@ -96,14 +96,14 @@ def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
     at = int(abs(curve.thresholds - threshold).argmin())
     benefit = curve.net_benefit
     yield (
-        f"Net benefit at {significant(threshold, 3)}: {significant(benefit.value[at])}"
+        f"Net benefit at {significant(threshold)}: {significant(benefit.value[at], 4)}"
         f"{_band(benefit.low[at], benefit.high[at])}; "
-        f"acting on all {significant(curve.treat_all[at])}, on none 0."
+        f"acting on all {significant(curve.treat_all[at], 4)}, on none 0."
     )
 
 
 def _print_areas(curve: RiskCoverage) -> None:
-    areas = ", ".join(f"{name} {significant(area.value)}{_in_brackets(area)}" for name, area in curve.areas.items())
+    areas = ", ".join(f"{name} {significant(area.value, 4)}{_in_brackets(area)}" for name, area in curve.areas.items())
     print_lines([f"All rows: error rate {percent(float(curve.risk[-1]))}; {areas}.", *_why(curve)])
     if curve.n_distinct > FEW:
         return
@@ -112,8 +112,8 @@ def _print_areas(curve: RiskCoverage) -> None:
     for heading in ("at least", "coverage", "error rate", "answers"):
         table.add_column(heading, justify="right")
     columns = (curve.thresholds, curve.coverage, curve.risk, curve.count)
-    for threshold, coverage, risk, count in zip(*(column.tolist() for column in columns), strict=True):
-        table.add_row(f"{threshold:.4g}", percent(coverage), percent(risk), f"{count:,}")
+    for threshold, coverage, risk, rows in zip(*(column.tolist() for column in columns), strict=True):
+        table.add_row(significant(threshold, 4), percent(coverage), percent(risk), count(rows))
     console().print(table)
 
 
@@ -131,8 +131,8 @@ def _why(curve: RiskCoverage) -> list[str]:
 def _limits(found: Interval, *, turned: bool = False) -> str:
     if found.low is None or found.high is None:
         return ""
-    return range_text((-found.high, -found.low) if turned else (found.low, found.high), ".4g")
+    return between((-found.high, -found.low) if turned else (found.low, found.high), partial(significant, digits=4))
 
 
 def _band(low: float, high: float) -> str:
-    return "" if low == -float("inf") else f" ({significant(low)} to {significant(high)})"
+    return "" if low == -float("inf") else f" ({significant(low, 4)} to {significant(high, 4)})"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import counted, percent
 from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
 from calibrant.cli.judging import Judging
@@ -125,14 +126,13 @@ def _about_answers(predictions: object, names: "Sequence[str]") -> "Iterator[str
     """Say why the accuracy of confidences in answers is not the share of right answers, where it is not."""
     from calibrant.metrics.selective import ANSWERS
     from calibrant.predictions import Predictions
-    from calibrant.results.writing import share
 
     if not isinstance(predictions, Predictions) or predictions.classes != ANSWERS or "accuracy" not in names:
         return
     if (predictions.predicted == 0).any():
         right = float(predictions.weights @ (predictions.labels == 1) / predictions.weights.sum())
         yield (
-            f"accuracy: of saying that an answer is right if its confidence is above one half; {share(right, 1)} of "
+            f"accuracy: of saying that an answer is right if its confidence is above one half; {percent(right, 1)} of "
             "the answers are right"
         )
 
@@ -155,7 +155,6 @@ def _print_rest(found: "Assessment", report: "DecisionReport | None", options: J
 
 def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
     from calibrant.cli import metric_tables, show
-    from calibrant.results.writing import counted
 
     assessment = options.assess_forecasts(files)
     if options.json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from calibrant._border.numerals import count, four_decimals, percent
 from calibrant.cli.options import INPUT, File, Json, Out, Quiet
 
 if TYPE_CHECKING:
@@ -138,10 +139,9 @@ def print_result(result: "ExperimentResult") -> None:
     from calibrant.cli.show import print_heading, print_lines
     from calibrant.report.experiment import rule
     from calibrant.results import limits_in_words
-    from calibrant.results.writing import percent
 
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
-        words = f"{comparison.n_samples:,} test rows"
+        words = f"{count(comparison.n_samples)} test rows"
         print_heading(f"{result.title}: {words}" if len(result.seeds) == 1 else f"Seed {seed}: {words}")
         for start in range(0, len(comparison.metrics), COLUMNS):
             _print_values(comparison, comparison.metrics[start : start + COLUMNS])
@@ -162,7 +162,6 @@ def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
     from calibrant.cli.outputs import console
     from calibrant.io import printable
     from calibrant.report.experiment import stars
-    from calibrant.results.writing import four_decimals
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("pipeline", overflow="fold")
@@ -185,5 +184,5 @@ def _print_status(found: "ExperimentStatus") -> None:
     seconds = sum(step.seconds or 0.0 for step in found.steps if step.state == "done")
     at_work = "; a process is running" if found.is_running else ""
     state = "finished" if found.is_complete else "not finished"
-    print_lines([found.title, f"{state}: {done} of {len(found.steps)} steps, {seconds:,.0f} s of work{at_work}"])
+    print_lines([found.title, f"{state}: {done} of {len(found.steps)} steps, {count(seconds)} s of work{at_work}"])
     print_lines(f"  {step.state:<8} {step.name}" for step in found.steps if step.state != "done")

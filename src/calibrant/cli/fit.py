@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import as_given
 from calibrant.cli.engines import Engine
 from calibrant.cli.fitted import MEASURES, OPTIMISTIC, describe, fingerprint, learnt, print_fitted
 from calibrant.cli.groups import Features
@@ -165,7 +166,9 @@ def _fit_passes(paths: list[Path], method: str, source: Source, engine: Engine, 
     rows = f"{show.rows(found.n_samples)} of {len(found.shares)} classes by {found.n_passes} passes"
     show.print_heading(f"{method}, fitted to {rows}")
     show.print_lines(describe(learnt(found.calibrator)))
-    show.print_lines([f"log loss of the same rows: {found.before:.6g} before, {found.after:.6g} after", OPTIMISTIC])
+    show.print_lines(
+        [f"log loss of the same rows: {as_given(found.before)} before, {as_given(found.after)} after", OPTIMISTIC]
+    )
     show.print_path("calibrator", out)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant._border.numerals import as_given, percent
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -37,7 +39,9 @@ def print_fitted(heading: str, lines: Iterable[str], record: Mapping[str, Any], 
         show.print_json(record)
         return
     measured = record["in_sample"]
-    changed = [f"{measured['changed']:.2%} of the predicted classes have changed."] if "changed" in measured else []
+    changed = (
+        [f"{percent(measured['changed'], 2)} of the predicted classes have changed."] if "changed" in measured else []
+    )
     show.print_heading(heading)
     show.print_lines(lines)
     show.print_heading("On the same rows")
@@ -138,7 +142,7 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return as_given(value)
     return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
 
 

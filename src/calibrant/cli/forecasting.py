@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrant._border.numerals import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,7 +31,6 @@ def fit_forecasts(
     from calibrant.cli.fitted import describe, forecast_details, learnt, print_fitted
     from calibrant.cli.intervals import fit_intervals, intervals_of
     from calibrant.metrics.forecast_table import suited_metrics
-    from calibrant.results.writing import counted
 
     named = None if method is None else forecast_calibrator_name(method)
     options.check(named)

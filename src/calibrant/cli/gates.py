@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from calibrant._border.numerals import as_given, between, significant
 from calibrant._border.text import quoted, suggestion
 from calibrant.exceptions import InputError
 from calibrant.metrics.names import metric_name
@@ -79,7 +80,7 @@ def failed(gates: Sequence[str], values: Mapping[str, float], model: str) -> lis
                 f"--fail-if {gate!r} cannot be judged: these rows, perhaps too few, give no {name}. Drop it."
             )
         elif holds(value, limit):
-            found.append(f"{model}: {gate.strip()}, its {name} is {value:.4g}")
+            found.append(f"{model}: {gate.strip()}, its {name} is {significant(value, 4)}")
     if unknown and not found:
         raise InputError(unknown[0])
     return found
@@ -89,12 +90,14 @@ def not_within(verdict: Verdict, model: str) -> list[str]:
     """Return in words why a verdict does not show that the error is within the tolerance."""
     if verdict.size == "within tolerance":
         return []
-    known = f"{verdict.error:.3g}"
+    known = significant(verdict.error)
     if verdict.low is not None and verdict.high is not None:
-        known += f", with limits {verdict.low:.3g} to {verdict.high:.3g}"
+        known += f", with limits {between((verdict.low, verdict.high), significant)}"
     why = f"; it has no limits, as {verdict.reason}" if verdict.reason else ""
     found = f"; revealed by {verdict.gave_away}" if verdict.gave_away else ""
-    return [f"{model}: not shown to be calibrated to within {verdict.tolerance:g}, its error is {known}{why}{found}"]
+    return [
+        f"{model}: not shown to be calibrated to within {as_given(verdict.tolerance)}, its error is {known}{why}{found}"
+    ]
 
 
 def worse_than_baseline(comparison: Comparison) -> list[str]:
@@ -104,7 +107,8 @@ def worse_than_baseline(comparison: Comparison) -> list[str]:
         difference = entry.difference
         if difference is not None and (favours(entry) < 0 or _is_infinitely_worse(entry)):
             found.append(
-                f"{entry.model} is worse than {comparison.baseline} in {entry.metric}: by {abs(difference.value):.4g}"
+                f"{entry.model} is worse than {comparison.baseline} in {entry.metric}: by "
+                f"{significant(abs(difference.value), 4)}"
             )
     return found
 

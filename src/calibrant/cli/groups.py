@@ -1,11 +1,13 @@
 """`calibrant groups`: in which groups of rows the predictions are off, although all rows together may look fine."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import between, count, decimals, percent, pvalue_cell
 from calibrant.cli.options import INPUT, JUDGING, EitherSource, File, Seed, Source, expanded, title
 
 if TYPE_CHECKING:
@@ -185,8 +187,8 @@ def _print_table(groups: "Sequence[FoundGroup]", *, of_forecasts: bool) -> None:
     for group in groups[:MOST_SHOWN]:
         event = f" ({group.event})" if group.event else ""
         half = "\n  leaf, on half the rows" if group.is_on_half else ""
-        label = Text(f"{printable(group.label + event)}\n  {group.direction}, worth {group.worth:.4f}{half}")
-        table.add_row(label, f"{group.n_rows:,}", *_means(group), *_numbers(group))
+        label = Text(f"{printable(group.label + event)}\n  {group.direction}, worth {decimals(group.worth, 4)}{half}")
+        table.add_row(label, count(group.n_rows), *_means(group), *_numbers(group))
     out = console()
     out.print()
     out.print(table)
@@ -195,10 +197,10 @@ def _print_table(groups: "Sequence[FoundGroup]", *, of_forecasts: bool) -> None:
 
 def _means(group: "FoundGroup") -> tuple[str, str]:
     if group.coverage is None:
-        return f"{group.predicted:.1%}", f"{group.observed:.1%}"
-    return f"{group.observed:.1%}" if group.what == "bias" else "", f"{group.coverage:.1%}"
+        return percent(group.predicted, 1), percent(group.observed, 1)
+    return percent(group.observed, 1) if group.what == "bias" else "", percent(group.coverage, 1)
 
 
 def _numbers(group: "FoundGroup") -> tuple[str, str]:
-    limits = "" if group.low is None or group.high is None else f"\n{group.low:+.3f} to {group.high:+.3f}"
-    return f"{group.size:+.3f}{limits}", "<0.001" if group.adjusted < 0.001 else f"{group.adjusted:.2g}"
+    limits = between((group.low, group.high), partial(decimals, sign=True))
+    return f"{decimals(group.size, sign=True)}\n{limits}".rstrip(), pvalue_cell(group.adjusted)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import count, counted, percent, pvalue_cell, significant
 from calibrant.cli.options import FIXING
 
 if TYPE_CHECKING:
@@ -95,7 +96,6 @@ def fit_intervals(
     from calibrant.cli import show
     from calibrant.cli.fitted import forecast_details, learnt
     from calibrant.io import printable
-    from calibrant.results.writing import counted
 
     forecasts, others = source.forecasts(files, options.column)
     if options.level is not None:
@@ -107,7 +107,7 @@ def fit_intervals(
         show.print_json({**details, "level": calibrator.level, "learnt": learnt(calibrator), "sha256": checksum})
         return
     show.print_heading(f"{method}, fitted to {counted(forecasts.n_samples, 'forecast')} ({details['law']})")
-    share = f"{100 * calibrator.level:g}% of new values"
+    share = f"{percent(calibrator.level)} of new values"
     promised = f"The intervals promise to hold {share}, on average over data to fit to"
     if isinstance(calibrator, ConformalIntervals):
         show.print_lines([f"{promised}{', in each group' if options.by else ''}. Those of this fit:"])
@@ -127,7 +127,6 @@ def _print_promises(calibrator: "ConformalIntervals") -> None:
 
     from calibrant.cli.outputs import console
     from calibrant.io import printable
-    from calibrant.results.writing import significant
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("rows", overflow="fold")
@@ -139,9 +138,9 @@ def _print_promises(calibrator: "ConformalIntervals") -> None:
         held = "all: too few rows, infinite intervals" if rank > n else ""
         if 0 < rank <= n:
             low, high = betaincinv(rank, n + 1 - rank, [0.025, 0.975])
-            held = f"{low:.1%} to {high:.1%}"
-        written = ", ".join(significant(float(score)) for score in scores)
-        table.add_row(Text(printable(str(name) or "all")), f"{n:,}", f"{rank:,}" if rank else "", written, held)
+            held = f"{percent(low, 1)} to {percent(high, 1)}"
+        written = ", ".join(significant(float(score), 4) for score in scores)
+        table.add_row(Text(printable(str(name) or "all")), count(n), count(rank) if rank else "", written, held)
     console().print(table)
 
 
@@ -185,7 +184,6 @@ def print_check(check: "IntervalCheck") -> None:
     from calibrant.cli import show
     from calibrant.cli.outputs import console
     from calibrant.io import printable
-    from calibrant.results.writing import significant
 
     show.print_lines([check.headline])
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -193,8 +191,8 @@ def print_check(check: "IntervalCheck") -> None:
     for heading in ("number", "own intervals", "held", "95% if promised", "p", "width"):
         table.add_column(heading, justify="right")
     for part in (check.total, *check.parts):
-        cells = (f"{part.n_samples:,}", f"{part.before:.1%}", f"{part.covered:.1%}", *_by_chance(part))
-        table.add_row(Text(printable(part.name or "all")), *cells, significant(part.width))
+        cells = (count(part.n_samples), percent(part.before, 1), percent(part.covered, 1), *_by_chance(part))
+        table.add_row(Text(printable(part.name or "all")), *cells, significant(part.width, 4))
     console().print(table)
     if check.reason:
         show.print_lines([f"not tested: {check.reason}"])
@@ -203,4 +201,4 @@ def print_check(check: "IntervalCheck") -> None:
 def _by_chance(part: "CoveredPart") -> tuple[str, str]:
     if part.low is None or part.high is None or part.pvalue is None:
         return "", ""
-    return f"{part.low:.1%} to {part.high:.1%}", f"{part.pvalue:.2g}"
+    return f"{percent(part.low, 1)} to {percent(part.high, 1)}", pvalue_cell(part.pvalue)

@@ -1,6 +1,7 @@
 """Tables on a terminal: metrics in groups, and comparisons, all with their intervals."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from textwrap import fill
 
@@ -8,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant import metrics
+from calibrant._border.numerals import between, percent, pvalue_cell, significant, with_sign
 from calibrant._border.text import suggestion
 from calibrant.cli.outputs import console
 from calibrant.cli.show import NAME_ROOM, folded
@@ -32,7 +34,6 @@ from calibrant.results import (
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
 from calibrant.results.estimate import cautions, fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.forecasts import forecast_notes, wide_limits
-from calibrant.results.writing import between, percent, significant
 
 ALL = "all"
 
@@ -71,8 +72,8 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
         for name in members:
             own = limits.get(name)
             estimate = assessment.metrics[name]
-            value = "" if is_without_value(estimate) else significant(estimate.value)
-            table.add_row(folded(f"  {name}", out.width), value, interval_text(own), chance_in_words(own, _short))
+            value = "" if is_without_value(estimate) else significant(estimate.value, 4)
+            table.add_row(folded(f"  {name}", out.width), value, interval_text(own), chance_in_words(own, significant))
     out.print(table)
     if any(known is not None and known.null is not None for known in map(limits.get, shown)):
         out.print(Text(f"if calibrated: {CALIBRATED} of this size", style="dim"))
@@ -100,18 +101,9 @@ def _caveats(
         yield from forecast_notes(assessment, names, str)
 
 
-def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> str:
+def interval_text(interval: Interval | Difference | None, write: Callable[[float], str] = significant) -> str:
     """Format limits, if any."""
-    return range_text(shown_limits(interval), form)
-
-
-def range_text(limits: Sequence[float], form: str) -> str:
-    """Write two limits."""
-    return between(limits, lambda limit: f"{limit:{form}}")
-
-
-def _short(value: float) -> str:
-    return f"{value:.3g}"
+    return between(shown_limits(interval), write)
 
 
 def _listed(known: Mapping[str, Metric]) -> str:
@@ -159,10 +151,10 @@ def _numbers(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _cells(entry: Compared) -> tuple[str, ...]:
     """Return a value with its limits, and the difference with its limits and p-value."""
     difference = entry.difference
-    own = (significant(entry.value, 3), interval_text(entry.interval))
+    own = (significant(entry.value), interval_text(entry.interval))
     if difference is None:
         return (*own, "", "", "")
     mark = "*" if difference.is_significant else " "
-    p = "" if known_limits(difference) is None else f"{difference.adjusted:.2g}"
-    pvalue = "<0.001" if p and difference.adjusted < 0.001 else p
-    return (*own, f"{difference.value:+.3g}{mark}", interval_text(difference, "+.2g"), pvalue)
+    p = "" if known_limits(difference) is None else pvalue_cell(difference.adjusted)
+    limits = interval_text(difference, partial(with_sign, digits=2))
+    return (*own, f"{with_sign(difference.value)}{mark}", limits, p)

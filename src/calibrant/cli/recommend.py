@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import count, percent, significant, with_sign
 from calibrant.cli.group_fixing import METHOD
 from calibrant.cli.groups import Features, read_features
 from calibrant.cli.options import FEWEST_FOLDS, FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
@@ -153,14 +154,13 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     from calibrant.cli.outputs import console
     from calibrant.cli.show import print_heading
     from calibrant.io import printable
-    from calibrant.results.writing import percent
 
     first = advice.candidates[0].name
     out = console()
     out.print(Text(printable(advice.headline), style="bold green" if advice.name == first else "bold yellow"))
     for reason in advice.reasons:
         out.print(Text(f"- {printable(with_options(reason))}"))
-    print_heading(f"On rows that they were not fitted to, {advice.n_samples:,} in all")
+    print_heading(f"On rows that they were not fitted to, {count(advice.n_samples)} in all")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("calibrator", overflow="fold")
     headings, rows, note = _columns(advice)
@@ -171,7 +171,10 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     for one, cells in zip(advice.candidates, rows, strict=True):
         mark = " *" if one.name == advice.name else ""
         table.add_row(
-            Text(printable(f"{one.name}{mark}")), f"{one.loss:.4g}", interval_text(one.over_nothing, "+.3g"), *cells
+            Text(printable(f"{one.name}{mark}")),
+            significant(one.loss, 4),
+            interval_text(one.over_nothing, with_sign),
+            *cells,
         )
     out.print(table)
     out.print(Text(f"* recommended. change: limits of the difference from {first}. {note}", style="dim"))
@@ -185,11 +188,11 @@ def _columns(
 
     if isinstance(advice, Recommendation):
         rows: list[tuple[str, ...]] = [
-            (f"{one.changed:.2%}", f"{one.ece:.3g}", f"{one.kde_ece:.3g}") for one in advice.candidates
+            (percent(one.changed, 2), significant(one.ece), significant(one.kde_ece)) for one in advice.candidates
         ]
         return ("changed", "ECE", "KDE-ECE"), rows, "changed: rows with another predicted class."
     shares = [(one.coverage, one.mace) for one in advice.candidates]
-    cells = [tuple("" if value is None else f"{value:.3g}" for value in pair) for pair in shares]
+    cells = [tuple("" if value is None else significant(value) for value in pair) for pair in shares]
     return ("90% cover", "MACE"), cells, "90% cover: targets in 90% intervals."
 
 

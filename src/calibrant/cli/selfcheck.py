@@ -1,5 +1,6 @@
 """`calibrant selfcheck`: whether this machine computes what the definitions say."""
 
+from calibrant._border.numerals import decimals
 from calibrant.cli.options import Json, Quiet
 
 
@@ -26,5 +27,5 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
         show_tests.print_checked(values)
         show.print_lines([f"Core: {description()}."])
     return show.report_failures(
-        [f"{v.name} must agree in {v.required} digits, but does in {v.digits:.1f}." for v in failed]
+        [f"{v.name} must agree in {v.required} digits, but does in {decimals(v.digits, 1)}." for v in failed]
     )

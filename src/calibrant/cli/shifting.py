@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from calibrant._border.numerals import as_given, between, counted, percent, significant
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -18,8 +20,8 @@ NEVER = "A class whose most likely share is 0 is taken for half a row of all, so
 def _end_words(file: str, value: float, low: float, high: float) -> str:
     """Say why an estimate of 0 or 1 is of no use."""
     return (
-        f"the most likely base rate of {file} is {value:g} ({low:.3g} to {high:.3g}), at which all probabilities would "
-        "be the same. Name a base rate with --base-rate."
+        f"the most likely base rate of {file} is {as_given(value)} ({between((low, high), significant)}), "
+        "at which all probabilities would be the same. Name a base rate with --base-rate."
     )
 
 
@@ -143,7 +145,7 @@ class Shift:
             new = as_rates(as_numbers(self.base_rate, "--base-rate"), len(old), "--base-rate")
         self.found |= {"trained_rate": old.tolist(), "base_rate": new.tolist()}
         target = "the one estimated" if self.base_rate == AUTO else "the one given"
-        shown = f"{old[1]:.4g} to {new[1]:.4g}" if len(old) == 2 else f"the old one to {target}"
+        shown = f"{significant(old[1], 4)} to {significant(new[1], 4)}" if len(old) == 2 else f"the old one to {target}"
         self.lines.append(f"The base rate is moved from {shown}, which is right if each class looks as before.")
         shift = PriorShift(new, trained_rate=old).between(range(len(old)))
         return shift.transform(values) if logits else shift.predict_proba(values)
@@ -156,13 +158,13 @@ class Shift:
 
         from calibrant.decisions import estimate_base_rate
         from calibrant.exceptions import InputError
-        from calibrant.results.writing import percent
 
         found = estimate_base_rate(probs, float(old[-1]))
         self.found["estimate"] = found
         self.lines.append(
-            f"Estimated from {found.n_samples:,} rows: base rate {found.value:.4g}, {percent(found.level)} limits "
-            f"{found.low:.4g} to {found.high:.4g}. {found.assumption}"
+            f"Estimated from {counted(found.n_samples)}: base rate {significant(found.value, 4)}, "
+            f"{percent(found.level)} limits {significant(found.low, 4)} to {significant(found.high, 4)}. "
+            f"{found.assumption}"
         )
         if not 0 < found.value < 1:
             raise InputError(_end_words("FILE", found.value, found.low, found.high))

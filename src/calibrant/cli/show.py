@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from threading import Timer
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from calibrant._border.numerals import between, count, counted, pvalue_cell, significant
 from calibrant._core.steps import listening
 from calibrant.cli import streams
 from calibrant.cli.outputs import console
@@ -21,7 +23,6 @@ from calibrant.io import printable
 from calibrant.results import Assessment, Estimate, ForecastAssessment, Verdict, as_record, state
 from calibrant.results.bounds import smallest_adjusted
 from calibrant.results.comparison import CALIBRATED
-from calibrant.results.writing import counted, pvalue, significant
 
 rows = counted
 """Write a number of rows."""
@@ -125,7 +126,7 @@ def print_estimates(columns: Mapping[str, Mapping[str, Estimate]]) -> None:
     for name in columns:
         table.add_column(Text(printable(name)), justify="right", overflow="fold")
     for metric in next(iter(columns.values())):
-        table.add_row(metric, *(significant(column[metric].value) for column in columns.values()))
+        table.add_row(metric, *(significant(column[metric].value, 4) for column in columns.values()))
     console().print(table)
 
 
@@ -157,25 +158,20 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
     bound = smallest_adjusted(assessment)
     for name, group in sorted(groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict
-        share = significant(group.metrics[measured].value) if measured in group.metrics else ""
-        limits = "" if verdict.low is None or verdict.high is None else f"{verdict.low:.2g} to {verdict.high:.2g}"
+        share = significant(group.metrics[measured].value, 4) if measured in group.metrics else ""
+        limits = between((verdict.low, verdict.high), partial(significant, digits=2))
         numbers = (
             share,
-            significant(verdict.error, 3),  # Its limits have two digits; the line has to fit into 80 characters.
+            significant(verdict.error),  # Its limits have two digits; the line has to fit into 80 characters.
             limits,
-            significant(verdict.detectable),
-            _below_heading(pvalue(assessment.adjusted.get(name, verdict.pvalue), bound)),
+            significant(verdict.detectable, 4),
+            pvalue_cell(assessment.adjusted.get(name, verdict.pvalue), bound),
         )
-        table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
+        table.add_row(Text(printable(name)), count(group.n_samples), *numbers, _kind(verdict))
     out = console()
     out.print(table)
     note = f"error: {error}; by chance: up to this in {CALIBRATED}; p is adjusted for the number of groups (Holm)"
     out.print(Text(note, style="dim"))
-
-
-def _below_heading(written: str) -> str:
-    """Return a p-value for a narrow column whose heading says what it is."""
-    return written.removeprefix("p ").removeprefix("= ").replace(" ", "")
 
 
 def _kind(verdict: Verdict) -> str:

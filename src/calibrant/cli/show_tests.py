@@ -7,12 +7,12 @@ from typing import NamedTuple
 from rich.table import Table
 from rich.text import Text
 
+from calibrant._border.numerals import bare_pvalue, decimals, is_at, significant
 from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import CheckedValue, TestResult
 from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.parts import TestedParts, part_name
-from calibrant.results.writing import bare_pvalue, is_at
 
 
 class AboutTest(NamedTuple):
@@ -55,9 +55,9 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
     if "detectable" in result.details:
         found, least = result.estimate or 0.0, result.details["detectable"]
         # Of the omnibus test it is one of several statistics; of others it decides, and each has a bar of its own.
-        chance = f"up to about {least:.4g} could be chance with this many rows"
-        bar = f"this test speaks against calibration from about {least:.4g} on"
-        yield f"{measured} {found:.4g}; {chance if 'parts' in result.details else bar}"
+        chance = f"up to about {significant(least, 4)} could be chance with this many rows"
+        bar = f"this test speaks against calibration from about {significant(least, 4)} on"
+        yield f"{measured} {significant(found, 4)}; {chance if 'parts' in result.details else bar}"
     if parts := result.details.get("parts"):
         also = result.details.get("also", {})
         keys, floor = {**parts, **also}, smallest_pvalue(result)
@@ -84,8 +84,8 @@ def print_checked(values: Sequence[CheckedValue]) -> None:
         table.add_column(heading, justify="right", no_wrap=True)
     for value in values:
         style = "" if value.passed else "bold red"
-        digits = f"{value.digits:.0f}"
-        table.add_row(value.name, f"{float(value.certified):.12g}", digits, str(value.required), style=style)
+        digits = decimals(value.digits, 0)
+        table.add_row(value.name, significant(float(value.certified), 12), digits, str(value.required), style=style)
     out = console()
     if values:
         out.print(table)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import count
 from calibrant.cli.engines import SKETCH, Engine
 from calibrant.cli.options import INPUT, File, Out, Source, expanded
 
@@ -50,7 +51,7 @@ def sketch(
         counters = vars(found.sketch.counters)
         show.print_json({"sketch": str(out), "bytes": size, **counters, "bad_files": dict(found.bad)})
         return
-    groups = "" if by is None else f", {len(found.sketch):,} groups"
-    heading = f"{show.rows(found.sketch.n_samples)}, {found.sketch.n_classes} classes{groups}, {size:,} bytes"
+    groups = "" if by is None else f", {count(len(found.sketch))} groups"
+    heading = f"{show.rows(found.sketch.n_samples)}, {found.sketch.n_classes} classes{groups}, {count(size)} bytes"
     show.print_heading(heading)
     show.print_path("sketch", out)

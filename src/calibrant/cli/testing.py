@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from calibrant._border.numerals import as_given
 from calibrant.cli.judging import Options
 from calibrant.cli.options import JUDGING, File, expanded
 from calibrant.exceptions import InputError
@@ -185,7 +186,7 @@ def _measured(test: "CalibrationTest", result: "TestResult") -> str:
 def _check_level(level: float | None) -> None:
 
     if level is not None and not 0 <= level <= 1:
-        raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {level:g}.")
+        raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {as_given(level)}.")
 
 
 def _names(names: tuple[str, ...]) -> tuple[str, ...]:

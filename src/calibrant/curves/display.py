@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+from calibrant._border.numerals import counted
 from calibrant.curves.binned import reliability_curve
 from calibrant.plots.reliability import add_reliability
 from calibrant.predictions import Classifier, Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import ReliabilityCurve
-from calibrant.results.writing import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

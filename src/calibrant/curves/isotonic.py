@@ -8,6 +8,7 @@ from typing import Literal, Self
 import numpy as np
 
 from calibrant._border.checks import check_count, check_level
+from calibrant._border.numerals import as_given
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Progress, Rng
 from calibrant._core.isotonic import isotonic_regression
 from calibrant.binning.ties import comparable
@@ -220,7 +221,7 @@ def _check_settings(level: float, n_resamples: int, band: str, simultaneous: boo
         raise InputError(f'band must be "consistency" or "confidence", but is {band!r}.')
     least = least_resamples(level, simultaneous=simultaneous)
     if n_resamples < least:
-        raise InputError(f"n_resamples must be at least {least} for level={level:g}, but is {n_resamples}.")
+        raise InputError(f"n_resamples must be at least {least} for level={as_given(level)}, but is {n_resamples}.")
 
 
 def _fit(frequency: FloatArray, mass: FloatArray) -> tuple[FloatArray, IntArray]:

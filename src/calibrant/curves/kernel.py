@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._border.checks import as_floats, check_level
 from calibrant._border.convert import convert
+from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import BoolArray, FloatArray, Rng
 from calibrant.curves.bands import least_resamples, pointwise_limits
 from calibrant.curves.view import binary_view, cells_around, outcome_histogram
@@ -108,7 +109,7 @@ def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
         count=count,
         weight=weight,
         level=level,
-        kind=f"kernel({kernel}, bandwidth={h:.3g})",
+        kind=f"kernel({kernel}, bandwidth={significant(h)})",
         band="consistency",
         view=name,
         error=Estimate(name="mean gap", value=float(np.average(gap, weights=view.weights)), details={"bandwidth": h}),
@@ -121,7 +122,9 @@ def _check_resamples(n_resamples: int, level: float) -> None:
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, (int, np.integer)) or n_resamples < 0:
         raise InputError(f"n_resamples must be a whole number, 0 for no band, but is {n_resamples!r}.")
     if 0 < n_resamples < least:
-        raise InputError(f"n_resamples must be 0, or at least {least} for level={level:g}, but is {n_resamples}.")
+        raise InputError(
+            f"n_resamples must be 0, or at least {least} for level={as_given(level)}, but is {n_resamples}."
+        )
 
 
 def _as_grid(grid: object) -> FloatArray:
@@ -131,7 +134,9 @@ def _as_grid(grid: object) -> FloatArray:
         return np.linspace(0.0, 1.0, int(grid))
     points = np.unique(as_floats(convert(grid, "grid")))
     if not (points[0] >= 0 and points[-1] <= 1):  # NaN is last, and fails.
-        raise InputError(f"grid must hold points from 0 to 1, but goes from {points[0]:g} to {points[-1]:g}.")
+        raise InputError(
+            f"grid must hold points from 0 to 1, but goes from {as_given(points[0])} to {as_given(points[-1])}."
+        )
     return points
 
 

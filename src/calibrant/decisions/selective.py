@@ -6,6 +6,7 @@ from math import ceil, log
 import numpy as np
 
 from calibrant._border.checks import check_level
+from calibrant._border.numerals import percent
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.exceptions import InputError
@@ -18,7 +19,6 @@ from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import CoverageAtRisk, Interval, RiskCoverage, RiskStep
 from calibrant.results.decision_words import clopper_pearson
-from calibrant.results.writing import percent
 
 LEAST, STEP = 0.1, 0.05
 """The smallest coverage that is tested, and the step from one to the next."""

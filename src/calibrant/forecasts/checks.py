@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import check_alignment
 from calibrant._border.convert import Raw, convert
+from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 
@@ -37,7 +38,9 @@ def as_numbers(raw: Raw, ndims: tuple[int, ...], shape: str) -> FloatArray:
         fail_at(raw.name, numbers, bad, "must be finite")
     bad = np.abs(numbers) > LARGEST
     if bad.any():
-        fail_at(raw.name, numbers, bad, f"must not exceed {LARGEST:g} in absolute value", "Choose another unit.")
+        fail_at(
+            raw.name, numbers, bad, f"must not exceed {as_given(LARGEST)} in absolute value", "Choose another unit."
+        )
     return numbers
 
 
@@ -86,7 +89,7 @@ def check_positive(name: str, values: FloatArray, smallest: float = SMALLEST) ->
     """Refuse scales and variances that are not positive."""
     bad = values < smallest
     if bad.any():
-        fail_at(name, values, bad, f"must be positive and not below {smallest:g}")
+        fail_at(name, values, bad, f"must be positive and not below {as_given(smallest)}")
 
 
 def check_covariances(cov: FloatArray) -> FloatArray:
@@ -97,8 +100,9 @@ def check_covariances(cov: FloatArray) -> FloatArray:
     if bad.any():
         row, i, j = np.argwhere(bad)[0].tolist()
         raise InputError(
-            f"cov must be symmetric, but in row {row} the entry ({i}, {j}) is {cov[row, i, j]:g} and ({j}, {i}) is "
-            f"{cov[row, j, i]:g} ({_count(bad)}). Pass (cov + cov.transpose(0, 2, 1)) / 2 if this is rounding."
+            f"cov must be symmetric, but in row {row} the entry ({i}, {j}) is {as_given(cov[row, i, j])} and ({j}, "
+            f"{i}) is {as_given(cov[row, j, i])} ({_count(bad)}). Pass (cov + cov.transpose(0, 2, 1)) / 2 if this is "
+            "rounding."
         )
     return (cov + flipped) / 2
 
@@ -112,7 +116,8 @@ def cholesky(cov: FloatArray) -> FloatArray:
         row = int(smallest.argmin())
         raise InputError(
             f"cov must be positive definite, but row {row} is not: its smallest eigenvalue is "
-            f"{np.linalg.eigvalsh(cov[row])[0]:.3g}. Add a small multiple of the identity, or drop such rows."
+            f"{significant(np.linalg.eigvalsh(cov[row])[0])}. Add a small multiple of the identity, or drop such "
+            "rows."
         ) from None
 
 
@@ -133,7 +138,7 @@ def as_mixture_weights(data: object, n: int, n_components: int) -> tuple[FloatAr
     if off.any():
         row = int(off.argmax())
         raise InputError(
-            f"the weights of a mixture must sum to 1, but in row {row} they sum to {sums[row]:.9g} "
+            f"the weights of a mixture must sum to 1, but in row {row} they sum to {significant(sums[row], 9)} "
             f"({_count(off)}). Divide each row by its sum."
         )
     matrix /= sums[:, None]
@@ -143,10 +148,12 @@ def as_mixture_weights(data: object, n: int, n_components: int) -> tuple[FloatAr
 def fail_at(name: str, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
     """Report the first bad value: its place and how many rows are like it."""
     if values.ndim == 0:
-        raise InputError(f"{name} {rule}, but is {values:g}.")
+        raise InputError(f"{name} {rule}, but is {as_given(float(values))}.")
     row, *rest = np.argwhere(bad)[0].tolist()
     column = f", column {rest[0]}" if len(rest) == 1 else f", entry {tuple(rest)}" if rest else ""
-    raise InputError(f"{name} {rule}, but row {row}{column} is {values[(row, *rest)]:g} ({_count(bad)}). {advice}")
+    raise InputError(
+        f"{name} {rule}, but row {row}{column} is {as_given(values[(row, *rest)])} ({_count(bad)}). {advice}"
+    )
 
 
 def _count(bad: BoolArray) -> str:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import BoolArray, FloatArray, IntArray, RowIndex
 from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import LARGEST, fail_at
@@ -74,7 +75,9 @@ class MonteCarlo(Drawn):
         draws = np.ascontiguousarray(np.concatenate(halves).swapaxes(0, 1))
         bad = ~(np.abs(draws) <= LARGEST)
         if bad.any():
-            fail_at("draws of dist", draws, bad, f"must be finite and at most {LARGEST:g}", "Check its parameters.")
+            fail_at(
+                "draws of dist", draws, bad, f"must be finite and at most {as_given(LARGEST)}", "Check its parameters."
+            )
         self._store(dist=dist, draws=draws, rows=np.arange(n), n_laws=n)
 
     @property

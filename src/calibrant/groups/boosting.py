@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies, check_count
+from calibrant._border.numerals import count, counted
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import softmax
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
@@ -265,9 +266,9 @@ def as_kind(values: NDArray[np.generic], levels: Levels) -> NDArray[np.generic]:
 def _headline(steps: tuple[GroupStep, ...], n_candidates: int) -> str:
     if not steps:
         none = (
-            f"none of {n_candidates:,} groups is"
+            f"none of {count(n_candidates)} groups is"
             if n_candidates > 1
             else "there is no group but all rows, which are not"
         )
         return f"No step: {none} off clearly enough. Predictions stay as they are."
-    return f"{len(steps)} step{'s' if len(steps) > 1 else ''} among {n_candidates:,} groups."
+    return f"{counted(len(steps), 'step')} among {count(n_candidates)} groups."

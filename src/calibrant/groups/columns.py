@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.convert import convert, is_missing
+from calibrant._border.numerals import count, counted, decimals, significant
 from calibrant._border.text import listing, printable, suggestion
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
@@ -90,8 +91,8 @@ def range_label(name: str, edges: Sequence[float], first: int, last: int) -> str
 
 def _written(number: float) -> str:
     """Return four digits, and zeros in place of powers of ten that are not too large."""
-    text = f"{number:.4g}"
-    return f"{float(text):.0f}" if "e+" in text and abs(number) < 1e9 else text
+    text = significant(number, 4)
+    return decimals(float(text), 0) if "e+" in text and abs(number) < 1e9 else text
 
 
 def as_table(features: object, n_rows: int) -> dict[str, NDArray[np.generic]]:
@@ -226,7 +227,7 @@ def _categories(name: str, values: NDArray[np.generic]) -> Levels | str:
     if (reason := _no_groups(len(texts), None in found)) is not None:
         return reason
     if len(texts) > max(FEW_VALUES, len(values) / ROWS_PER_VALUE):
-        return f"{len(texts):,} different texts for {len(values):,} rows: names of rows, not of groups"
+        return f"{count(len(texts))} different texts for {counted(len(values))}: names of rows, not of groups"
     return Levels(name, tuple(texts))
 
 

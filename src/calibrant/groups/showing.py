@@ -6,6 +6,7 @@ from typing import Unpack
 
 import numpy as np
 
+from calibrant._border.numerals import count, counted, decimals, percent
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.groups.evidence import Evidence
 from calibrant.groups.rows import Rows
@@ -116,7 +117,7 @@ def headline(found: GroupFindings) -> str:
     looked = found.n_cells + found.n_leaves
     what = "forecasts" if found.of_forecasts else "predictions"
     if not found.found:
-        return f"No group was found in which {what} are off, among {looked:,} looked at."
+        return f"No group was found in which {what} are off, among {count(looked)} looked at."
     main = [group for group in found.found if group.stands_alone]
     if whole := [group for group in main if not group.columns]:
         named = " and ".join(f"{group.direction} on all rows ({_means(group)})" for group in whole)
@@ -133,14 +134,14 @@ def explain(found: GroupFindings) -> str:
     if found.found:
         overlap = found.n_found - sum(group.stands_alone for group in found.found)
         were = "was" if found.n_found == 1 else "were"
-        sentences.append(f"Of {_looked(found)}, {found.n_found:,} {were} found{_overlapping(overlap)}.")
+        sentences.append(f"Of {_looked(found)}, {count(found.n_found)} {were} found{_overlapping(overlap)}.")
         if any(group.is_on_half for group in found.found):
             sentences.append(
                 "Rows and means of a leaf are those of the half of the rows that the tree was not grown on."
             )
         one = "forecast" if found.of_forecasts else "prediction"
         sentences.append(
-            f"If no {one} were off, anything would be found with a probability of {found.alpha:.0%} at most."
+            f"If no {one} were off, anything would be found with a probability of {percent(found.alpha)} at most."
         )
     else:
         looked = _looked(found)
@@ -152,30 +153,28 @@ def explain(found: GroupFindings) -> str:
 
 def _looked(found: GroupFindings) -> str:
     twice = ", each counted for place and for width" if found.of_forecasts else ""
-    cells = f"{_counted(found.n_cells, 'group')} of up to {_counted(found.depth, 'column')}"
-    return cells + (f" and {_counted(found.n_leaves, 'leaf', 'leaves')} of a tree" if found.n_leaves else "") + twice
+    cells = f"{counted(found.n_cells, 'group')} of up to {counted(found.depth, 'column')}"
+    return cells + (f" and {counted(found.n_leaves, 'leaf', 'leaves')} of a tree" if found.n_leaves else "") + twice
 
 
-def _counted(count: int, one: str, several: str = "") -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
-
-
-def _overlapping(count: int) -> str:
-    if not count:
+def _overlapping(n_groups: int) -> str:
+    if not n_groups:
         return ""
-    is_one = count == 1
-    return f"; {count:,} overlap{'s' * is_one} with the others and {'is' if is_one else 'are'} explained by them"
+    is_one = n_groups == 1
+    return (
+        f"; {count(n_groups)} overlap{'s' * is_one} with the others and {'is' if is_one else 'are'} explained by them"
+    )
 
 
 def _all_rows(found: GroupFindings) -> str:
     whole = found.overall
-    if found.of_forecasts:
+    if whole.coverage is not None:
         return (
-            f"All {found.n_samples:,} rows together: targets lie at {whole.observed:.1%} of their forecasts on average "
-            f"(50% if right), and 90% intervals hold {whole.coverage:.1%} of them."
+            f"All {counted(found.n_samples)} together: targets lie at {percent(whole.observed, 1)} of their forecasts "
+            f"on average (50% if right), and 90% intervals hold {percent(whole.coverage, 1)} of them."
         )
     clear = " (beyond chance)" if whole.adjusted <= found.alpha else ""
-    return f"All {found.n_samples:,} rows together: {_means(whole)}{clear}."
+    return f"All {counted(found.n_samples)} together: {_means(whole)}{clear}."
 
 
 def _could(found: GroupFindings) -> list[str]:
@@ -185,12 +184,16 @@ def _could(found: GroupFindings) -> list[str]:
     sizes = {each.n_rows: each for each in (found.detectable[0], found.detectable[-1])}
     if found.of_forecasts:
         parts = [
-            f"by {each.size * PER_SD:.2f} standard deviations in a group of {each.n_rows:,} rows ({each.share:.0%})"
+            f"by {decimals(each.size * PER_SD, 2)} standard deviations in a group of {counted(each.n_rows)} "
+            f"({percent(each.share, 0)})"
             for each in sizes.values()
         ]
         errors = f"Normal forecasts that are shifted {' or '.join(parts)}"
     else:
-        parts = [f"by {each.size:.3f} in a group of {each.n_rows:,} rows ({each.share:.0%})" for each in sizes.values()]
+        parts = [
+            f"by {decimals(each.size)} in a group of {counted(each.n_rows)} ({percent(each.share, 0)})"
+            for each in sizes.values()
+        ]
         errors = f"Predictions that are off {' or '.join(parts)}"
     return [f"{errors} would have been found with a probability of about 80%; smaller errors may exist."]
 
@@ -200,8 +203,8 @@ def _of(group: FoundGroup) -> str:
 
 
 def _means(group: FoundGroup) -> str:
-    if group.what == "spread":
-        return f"90% intervals hold {group.coverage:.1%}"
+    if group.what == "spread" and group.coverage is not None:
+        return f"90% intervals hold {percent(group.coverage, 1)}"
     if group.what == "bias":
-        return f"targets lie at {group.observed:.1%} of their forecasts on average, not 50%"
-    return f"{group.predicted:.1%} predicted, {group.observed:.1%} observed"
+        return f"targets lie at {percent(group.observed, 1)} of their forecasts on average, not 50%"
+    return f"{percent(group.predicted, 1)} predicted, {percent(group.observed, 1)} observed"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import student_quantile, student_tail
 from calibrant._core.threads import in_order
@@ -130,10 +131,10 @@ class BlockSKCETest(CalibrationTest):
             raise InputError(CERTAIN)
         if second**2 / fourth < LEAST_PAIRS:
             raise InputError(
-                f"Student's distribution over blocks needs at least {LEAST_PAIRS:g} effective pairs of events within "
-                f"blocks, but {data.n_samples} rows in blocks of {self.blocksize} hold {second**2 / fourth:.3g}: it "
-                "would reject calibrated predictions too often. Pass larger blocks or more rows, or use an exact test, "
-                "ConsistencyTest(SKCE()) or OmnibusTest (--test omnibus)."
+                f"Student's distribution over blocks needs at least {as_given(LEAST_PAIRS)} effective pairs of events "
+                f"within blocks, but {data.n_samples} rows in blocks of {self.blocksize} hold "
+                f"{significant(second**2 / fourth)}: it would reject calibrated predictions too often. Pass larger "
+                "blocks or more rows, or use an exact test, ConsistencyTest(SKCE()) or OmnibusTest (--test omnibus)."
             )
         return second**2 / fourth
 

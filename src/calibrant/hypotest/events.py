@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray
 from calibrant._core.threads import run_all
 from calibrant.exceptions import InputError
@@ -93,8 +94,9 @@ def check_events(data: Data, least: float, law: str) -> float:
         raise InputError(CERTAIN)
     if events < least:
         raise InputError(
-            f"{law} needs at least {least:g} effective events (rows that are not nearly certain and share the weight), "
-            f"but these {data.n_samples} rows hold {events:.3g}: it would reject calibrated predictions too often. Use "
-            "an exact test, ConsistencyTest(SKCE()) or OmnibusTest (--test omnibus), or more rows."
+            f"{law} needs at least {as_given(least)} effective events (rows that are not nearly certain and share the "
+            f"weight), but these {data.n_samples} rows hold {significant(events)}: it would reject calibrated "
+            "predictions too often. Use an exact test, ConsistencyTest(SKCE()) or OmnibusTest (--test omnibus), or "
+            "more rows."
         )
     return events

@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import as_floats
 from calibrant._border.convert import convert
+from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 
@@ -63,7 +64,7 @@ def _checked(pvalues: object) -> FloatArray:
     if bad.any():
         place = int(bad.argmax())
         raise InputError(
-            f"pvalues must lie in [0, 1], but entry {place} is {values[place, 0]:g}. Leave out such tests."
+            f"pvalues must lie in [0, 1], but entry {place} is {as_given(values[place, 0])}. Leave out such tests."
         )
     return values[:, 0]
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.blas import one_blas_thread
 from calibrant.exceptions import InputError
@@ -114,9 +115,9 @@ class CMETest(CalibrationTest):
         used = events >= LEAST_EVENTS
         if not used.any():
             raise InputError(
-                f"the distribution of the test needs a direction in which at least {LEAST_EVENTS:g} events cause the "
-                f"deviation, but in these {n} rows it is {events.max():.3g} at most. Use an exact test, "
-                "ConsistencyTest(UCME()) or OmnibusTest (--test omnibus), or more rows."
+                f"the distribution of the test needs a direction in which at least {as_given(LEAST_EVENTS)} events "
+                f"cause the deviation, but in these {n} rows it is {significant(events.max())} at most. Use an "
+                "exact test, ConsistencyTest(UCME()) or OmnibusTest (--test omnibus), or more rows."
             )
         ridged = variances[used] + self.ridge * variances[used].mean()
         directions = vectors[:, used] / np.sqrt(ridged)

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from calibrant._border.numerals import as_given, percent, significant
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
@@ -151,7 +152,8 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
         return ""
     found = (
-        f"less than {fewest.part:g} of the wrong rows that are expected are observed, and fewer than {fewest.unless}"
+        f"less than {as_given(fewest.part)} of the wrong rows that are expected are observed, and fewer than "
+        f"{fewest.unless}"
     )
     return f"{found}{_effective(data, rows)}"
 
@@ -170,7 +172,7 @@ def _sentence(fewest: Fewest, kind: str, data: Predictions, rows: "Rows") -> str
     counted = " (in rows of equal weight)" if data.is_weighted else ""
     return (
         f"at least {fewest.expected} {kind} must be expected from the predictions and {fewest.observed} observed, or "
-        f"{MANY} observed, but {expected:g} are expected and {observed:g} observed{counted}"
+        f"{MANY} observed, but {as_given(expected)} are expected and {as_given(observed)} observed{counted}"
     )
 
 
@@ -178,7 +180,10 @@ def _effective(data: Predictions, rows: "Rows") -> str:
     """Say what the numbers are where weights make them others than those that one would count."""
     if not data.is_weighted:
         return ""
-    return f" (by the weights, as many as {rows.expected:.3g} and {rows.observed:.3g} rows of equal weight)"
+    return (
+        f" (by the weights, as many as {significant(rows.expected)} and {significant(rows.observed)} rows of "
+        "equal weight)"
+    )
 
 
 class Rows(NamedTuple):
@@ -225,7 +230,7 @@ def missing_for_forecasts(method: str, metric: Metric, data: Forecasts) -> str:
         return UNEQUAL
     rows, needed = effective_rows(data.weights), metric.rows_for_limits
     if rows < needed * (1 - 1e-9):
-        return f"at least {needed} rows are needed, but there are {rows:.4g}"
+        return f"at least {needed} rows are needed, but there are {significant(rows, 4)}"
     if method == "wilson" and (1 - metric(data)) * rows < FEWEST_OUTSIDE - 1e-6:
         return f"at least {FEWEST_OUTSIDE} targets must lie outside the intervals, but fewer do"
     return _missing_for_log_score(data, rows) if isinstance(metric, LogScore) else ""
@@ -248,6 +253,6 @@ def _missing_for_log_score(data: Forecasts, rows: float) -> str:
         found = round(rows * float(data.weights @ far / data.weights.sum()), 6)
         if found and pdtr(np.ceil(found) - 1, rows * level) >= 1 - MOST_SURPRISING:
             lie = "target lies" if found == 1 else "targets lie"
-            beyond = f"{found:.4g} {lie} beyond {100 * (1 - level):g}% of the forecast"
+            beyond = f"{significant(found, 4)} {lie} beyond {percent(1 - level)} of the forecast"
             return f"{beyond}, more than chance allows, and a few decide about it"
     return ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from calibrant._border.files import OpenFile
+from calibrant._border.numerals import count
 from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
@@ -193,7 +194,7 @@ def _csv_trouble(error: csv.Error) -> str:
     if "new-line" in str(error):
         return "the line ends with a carriage return alone. Save the file with line feeds."
     most = csv.field_size_limit()
-    return f"a field is longer than {most:,} characters. Is a quotation mark on this line never closed?"
+    return f"a field is longer than {count(most)} characters. Is a quotation mark on this line never closed?"
 
 
 def _ragged(fields: Sequence[str], width: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
+from calibrant._border.numerals import as_given
 from calibrant._border.text import listing, quoted, repeated
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.matching import as_patterns, choose_one, expand, find_column, hint, is_pattern, matches
@@ -76,13 +77,13 @@ def _checked(file: str, found: dict[str, float]) -> dict[str, float]:
     if outside is not None:
         raise InputError(
             f"{file}: levels of quantiles must lie between 0 and 1 (or 0 and 100 percent), but {quoted(outside)} says "
-            f"{ordered[outside]:g}. Leave it out."
+            f"{as_given(ordered[outside])}. Leave it out."
         )
     twice = next((i for i in range(1, len(levels)) if levels[i] == levels[i - 1]), None)
     if twice is not None:
         raise InputError(
             f"{file}: {quoted(columns[twice - 1])} and {quoted(columns[twice])} both are quantiles of level "
-            f"{levels[twice]:g}. Name one of them."
+            f"{as_given(levels[twice])}. Name one of them."
         )
     if len(levels) < 2:
         raise InputError(

@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.numerals import as_given
 from calibrant._border.text import printable
 from calibrant._core.steps import portions, tell
 from calibrant.exceptions import InputError
@@ -149,7 +150,7 @@ def _kind(law: Distribution) -> str:
     if isinstance(law, Samples):
         return f"ensembles of {law.n_draws} members" + (f" in {law.dim} dimensions" if law.dim > 1 else "")
     if isinstance(law, Quantiles):
-        return f"quantiles at {', '.join(f'{level:g}' for level in law.levels)}"
+        return f"quantiles at {', '.join(as_given(level) for level in law.levels)}"
     return "means and standard deviations"
 
 

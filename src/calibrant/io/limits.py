@@ -1,5 +1,6 @@
 """How large a file and its parts may be before it is refused."""
 
+from calibrant._border.numerals import as_given, count, counted
 from calibrant.exceptions import InputError
 
 MAX_BYTES = 8 * 2**30
@@ -30,13 +31,15 @@ STREAM_ROWS = 2**18
 def check_bytes(file: str, n_bytes: int, does: str = "would unpack to", remedy: str = "Split it") -> None:
     """Refuse what would not fit into memory, before it is read."""
     if n_bytes > MAX_BYTES:
-        raise InputError(f"{file} {does} more than {MAX_BYTES / 2**30:g} GiB. {remedy}, or keep a sample of the rows.")
+        raise InputError(
+            f"{file} {does} more than {as_given(MAX_BYTES / 2**30)} GiB. {remedy}, or keep a sample of the rows."
+        )
 
 
 def check_size(file: str, rows: int, width: int) -> None:
     """Refuse a matrix that would not fit, before it is allocated."""
     if rows * width * 8 > MAX_BYTES:
         raise InputError(
-            f"{file} holds more than {MAX_BYTES / 2**30:g} GiB of numbers ({rows:,} rows, {width:,} columns). "
-            "Split it, or keep a sample of the rows."
+            f"{file} holds more than {as_given(MAX_BYTES / 2**30)} GiB of numbers ({counted(rows)}, {count(width)} "
+            "columns). Split it, or keep a sample of the rows."
         )

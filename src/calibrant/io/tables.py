@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.numerals import count
 from calibrant._border.text import quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
@@ -142,8 +143,9 @@ class Table(Source):
         row = lengths.arg_max()
         if row is not None and lengths[row] > limits.MAX_TEXT_BYTES:
             raise InputError(
-                f"{self._cell(start + row, cells.name)}: the text is {lengths[row]:,} bytes long, but "
-                f"{limits.MAX_TEXT_BYTES:,} are allowed. Is it the right column, and is every quotation mark closed?"
+                f"{self._cell(start + row, cells.name)}: the text is {count(lengths[row])} bytes long, but "
+                f"{count(limits.MAX_TEXT_BYTES)} are allowed. Is it the right column, and is every quotation mark "
+                "closed?"
             )
 
 

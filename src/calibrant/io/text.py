@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from calibrant._border.files import OpenFile
+from calibrant._border.numerals import count
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.sniff import Kind
@@ -65,7 +66,7 @@ class TextTable(Table):
             where = f"{self.file.name}, line {number}"
             if len(raw) > limits.MAX_LINE_BYTES:
                 raise InputError(
-                    f"{where}: the line is longer than {limits.MAX_LINE_BYTES:,} bytes. "
+                    f"{where}: the line is longer than {count(limits.MAX_LINE_BYTES)} bytes. "
                     "Is this a table with one row per line?"
                 )
             if b"\0" in raw:

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.distances import distances
 from calibrant._core.quantiles import neighbours, quantiles
@@ -143,7 +144,7 @@ def median_distance(distance: Distance, points: Points) -> float:
     positive = positive[positive > 0]
     fallback = float(np.median(positive)) if len(positive) else 1.0
     warnings.warn(
-        f"the median distance of {n} predictions is 0, so the lengthscale is {fallback:.4g}, "
+        f"the median distance of {n} predictions is 0, so the lengthscale is {significant(fallback, 4)}, "
         f"{'the median of the positive distances' if len(positive) else 'because no distance is positive'}.",
         DataWarning,
         stacklevel=2,

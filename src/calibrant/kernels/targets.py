@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.convert import convert
+from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.kernels.algebra import Kernel, unscaled
@@ -49,7 +50,7 @@ class GramKernel(Kernel):
             raise InputError(f"gram must be a symmetric square matrix, but has shape {gram.shape}.")
         smallest = float(np.linalg.eigvalsh(gram).min())
         if not smallest >= -1e-10 * max(1.0, np.abs(gram).max()):
-            raise InputError(f"gram must be positive semidefinite, but has the eigenvalue {smallest:.4g}.")
+            raise InputError(f"gram must be positive semidefinite, but has the eigenvalue {significant(smallest, 4)}.")
         gram.setflags(write=False)
         object.__setattr__(self, "gram", gram)
 

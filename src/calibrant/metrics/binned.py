@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass, EqualWidth
@@ -142,7 +143,7 @@ class ECE(BinnedMetric):
         if self.norm == np.inf:
             return self._presented("ECE, maximum", "The largest gap of any bin, even of one with few rows.")
         if self.norm != 1:
-            name = "root mean square" if self.norm == 2 else f"norm {self.norm:g}"
+            name = "root mean square" if self.norm == 2 else f"norm {as_given(self.norm)}"
             return self._presented(
                 f"ECE, {name}", "As ECE, but gaps are raised to a power, so that large ones weigh more."
             )

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.metric import CLINICAL, Metric
@@ -107,7 +108,7 @@ class GapQuantile(CurveGaps):
             return self._presented(
                 "Emax", "The largest distance of a prediction from a smooth calibration curve.", group=CLINICAL
             )
-        share = f"{100 * self.q:g}"
+        share = as_given(100 * self.q)
         meaning = f"The distance from a smooth calibration curve that {share}% of the rows do not exceed."
         return self._presented(f"E{share}", meaning, group=CLINICAL)
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.metric import DECISIONS
@@ -61,8 +62,8 @@ class Costs:
             extra = getattr(self, wrong) - getattr(self, right)
             if not extra > 0:
                 raise InputError(
-                    f"{wrong} must cost more than {right}, but costs {getattr(self, wrong):g} against "
-                    f"{getattr(self, right):g}. A mistake that costs nothing leaves nothing to decide."
+                    f"{wrong} must cost more than {right}, but costs {as_given(getattr(self, wrong))} against "
+                    f"{as_given(getattr(self, right))}. A mistake that costs nothing leaves nothing to decide."
                 )
 
     @property
@@ -134,7 +135,9 @@ class NetBenefit(Score):
 
     def about(self) -> Description:
         """Return how it is presented."""
-        meaning = f"Worth of acting where the probability is at least {self.threshold:g}, in events acted on per row."
+        meaning = (
+            f"Worth of acting where the probability is at least {as_given(self.threshold)}, in events acted on per row."
+        )
         return self._presented("Net benefit", meaning, group=DECISIONS)
 
     def per_row(self, predictions: Predictions) -> FloatArray:
@@ -184,7 +187,7 @@ class ExpectedCost(Score):
 
     def about(self) -> Description:
         """Return how it is presented."""
-        meaning = f"Mean cost per row of acting where the probability is at least {self.cut:.4g}."
+        meaning = f"Mean cost per row of acting where the probability is at least {significant(self.cut, 4)}."
         return self._presented("Expected cost", meaning, group=DECISIONS)
 
     def per_row(self, predictions: Predictions) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.curves.forecasts import check_nominal
 from calibrant.exceptions import InputError
@@ -193,7 +194,9 @@ def check_levels(levels: object, *, closed: bool = False) -> None:
     values = np.asarray(levels, dtype=np.float64)
     check_nominal(values)
     if not closed and (values[0] <= 0 or values[-1] >= 1):
-        raise InputError(f"levels must lie between 0 and 1, but reach from {values[0]:g} to {values[-1]:g}.")
+        raise InputError(
+            f"levels must lie between 0 and 1, but reach from {as_given(values[0])} to {as_given(values[-1])}."
+        )
 
 
 def level_array(levels: int | tuple[float, ...]) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.numerals import significant
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, RowIndex
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
@@ -88,7 +89,8 @@ class SmoothECE(Metric):
         number = isinstance(self.bandwidth, (int, float)) and not isinstance(self.bandwidth, bool)
         if not number or not NARROWEST <= self.bandwidth <= 1e6:
             raise InputError(
-                f'bandwidth must be "auto" or a number from {NARROWEST:.2g} to 1e6, but is {self.bandwidth!r}.'
+                f'bandwidth must be "auto" or a number from {significant(NARROWEST, 2)} to 1e6, but is '
+                f"{self.bandwidth!r}."
             )
 
     def value(self, data: Predictions) -> float:

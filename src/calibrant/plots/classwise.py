@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from calibrant._border.numerals import number
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, shown_name, unit_square
 from calibrant.results import ClasswiseCurves, ReliabilityCurve
-from calibrant.results.writing import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

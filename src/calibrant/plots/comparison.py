@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._border.numerals import count, number, percent, with_sign
 from calibrant.exceptions import InputError
 from calibrant.plots.canvas import GREY, INK, MINUS, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import Compared, Comparison, LearningCurve, LearningPoint, known_limits
-from calibrant.results.writing import number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,8 +80,8 @@ def _difference(ax: "Axes", entry: Compared, place: float, scale: float, i: int)
     colour, marker = PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)]
     if np.isfinite([low, high]).all():
         ax.plot([side * low / scale, side * high / scale], [place, place], color=colour, linewidth=1.4, zorder=2)
-    significant = entry.difference is not None and entry.difference.is_significant
-    face = colour if significant else "white"
+    is_significant = entry.difference is not None and entry.difference.is_significant
+    face = colour if is_significant else "white"
     if np.isfinite(value):
         x = side * value / scale
         ax.plot(x, place, color=colour, marker=marker, markersize=5, markerfacecolor=face, zorder=3)
@@ -89,7 +89,11 @@ def _difference(ax: "Axes", entry: Compared, place: float, scale: float, i: int)
         x = 1.1 * side * float(np.sign(value))
         ax.plot(x, place, color=colour, marker="<" if x < 0 else ">", markersize=6, markerfacecolor=face, zorder=3)
     written = (
-        "none" if np.isnan(value) else "0" if value == 0 else f"{value:+.2g}".replace("-", MINUS).replace("inf", "∞")
+        "none"
+        if np.isnan(value)
+        else "0"
+        if value == 0
+        else with_sign(value, 2).replace("-", MINUS).replace("inf", "∞")
     )
     ax.text(1.22, place, written, va="center", ha="left", fontsize="small", color=INK)
 
@@ -132,8 +136,8 @@ def plot_learning_curve(curve: LearningCurve, ax: "Axes | None" = None, *, metri
     ax = axes_or_new(ax, 7.4, 4.4)
     open_frame(ax)
     ax.set_xscale("log")
-    ax.set(xlabel="Rows the calibrator is fitted to", ylabel=f"{metric} on {curve.n_held_out:,} held-out rows")
-    ax.set_xticks(curve.sizes, [f"{size:,}" for size in curve.sizes])
+    ax.set(xlabel="Rows the calibrator is fitted to", ylabel=f"{metric} on {count(curve.n_held_out)} held-out rows")
+    ax.set_xticks(curve.sizes, [count(size) for size in curve.sizes])
     ax.minorticks_off()
     before = curve.baseline[metric]
     if np.isfinite(before):

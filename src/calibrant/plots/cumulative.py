@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._border.numerals import counted, decimals, number
 from calibrant.plots.canvas import GREY, INK, MINUS, SIGMA, axes_or_new, open_frame
 from calibrant.results import CumulativeCurve
 from calibrant.results.drawing import BLUE, RED
-from calibrant.results.writing import counted, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,10 @@ def _worst(ax: "Axes", curve: CumulativeCurve) -> None:
     if worst is None:
         return
     inside = (curve.share >= worst.start) & (curve.share <= worst.stop)
-    label = f"predictions {worst.lower:.2f} to {worst.upper:.2f}: too {'low' if worst.net > 0 else 'high'}"
+    label = (
+        f"predictions {decimals(worst.lower, 2)} to {decimals(worst.upper, 2)}: too "
+        f"{'low' if worst.net > 0 else 'high'}"
+    )
     ax.plot(curve.share[inside], curve.cumulative[inside], color=RED, linewidth=2.4, zorder=4, label=label)
 
 
@@ -70,7 +73,7 @@ def _room(ax: "Axes", curve: CumulativeCurve) -> None:
     ax.set_ylim(low - 0.06 * span, high + 0.55 * span)
     size = f"{curve.ecce.name} {number(curve.ecce.value)}"
     if curve.sigma > 0:
-        size += f" = {curve.ecce.value / curve.sigma:.1f} {SIGMA}"
+        size += f" = {decimals(curve.ecce.value / curve.sigma, 1)} {SIGMA}"
     ax.text(
         0.03, 0.97, f"{size}, {counted(curve.n_samples)}", transform=ax.transAxes, va="top", color=INK, fontsize="small"
     )
@@ -81,7 +84,7 @@ def _room(ax: "Axes", curve: CumulativeCurve) -> None:
 def _scores(ax: "Axes", curve: CumulativeCurve, ticks: list[float]) -> None:
     above = ax.secondary_xaxis("top")
     scores = curve.predicted[np.minimum(np.searchsorted(curve.share, ticks), len(curve.share) - 1)]
-    above.set_xticks(ticks, [f"{score:.2f}" for score in scores])
+    above.set_xticks(ticks, [decimals(score, 2) for score in scores])
     above.tick_params(length=2, labelsize="small", colors=INK)
     above.set_xlabel(WORDS[curve.view], fontsize="small")
     above.spines["top"].set_visible(False)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._border.numerals import percent, significant
 from calibrant._border.types import FloatArray
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import CoverageAtRisk, DecisionCurve, RiskCoverage
-from calibrant.results.writing import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,15 +90,15 @@ def plot_risk_coverage(
     for i, (name, curve) in enumerate(named.items()):
         few = len(curve.coverage) <= 30
         style = {"marker": "o", "markersize": 4.5, "linestyle": ":"} if few else {"linestyle": "-"}
-        label = f"{shown_name(name)}: AURC {curve.aurc:.3g}"
+        label = f"{shown_name(name)}: AURC {significant(curve.aurc)}"
         colour = PALETTE[i % len(PALETTE)]
         ax.plot(curve.coverage, curve.risk, color=colour, linewidth=1.6, zorder=3, label=label, **style)
     ax.set_ylim(0, None)
     if guarantee is not None:
-        label = f"wanted: at most {guarantee.max_risk:.3g}"
+        label = f"wanted: at most {significant(guarantee.max_risk)}"
         ax.axhline(guarantee.max_risk, color=GREY, linewidth=1, linestyle=DASHED, zorder=1, label=label)
         if guarantee.threshold is not None:
-            words = f"kept at {guarantee.coverage:.1%}, confidence {percent(guarantee.confidence)}"
+            words = f"kept at {percent(guarantee.coverage, 1)}, confidence {percent(guarantee.confidence)}"
             ax.axvline(guarantee.coverage, color=INK, linewidth=1.2, zorder=2, label=words)
     ax.legend(loc="upper left", frameon=False, fontsize="small")
     return ax

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._border.numerals import number
 from calibrant.exceptions import InputError
 from calibrant.plots.canvas import INK, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import ScoreDecomposition
-from calibrant.results.writing import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

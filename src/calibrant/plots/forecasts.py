@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._border.numerals import counted, percent
 from calibrant._border.types import BoolArray
 from calibrant.plots.canvas import GREY, INK, axes_or_new, diagonal, mark_points, note, open_frame, unit_square
 from calibrant.results import IntervalCheck, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.drawing import BLUE, RED
-from calibrant.results.writing import counted, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,7 +171,7 @@ def _round_ticks(ax: "Axes") -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter("{x:g}")
+        axis.set_major_formatter("{as_given(x)}")
 
 
 def _chance(level: float) -> str:
@@ -204,7 +204,7 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
     finite = ends[np.isfinite(ends)]
     margin = 0.04 * (float(np.ptp(finite)) or 1.0)
     bottom, top = float(finite.min()) - margin, float(finite.max()) + margin
-    own = f"forecasts' own: {check.total.before:.1%} held"
+    own = f"forecasts' own: {percent(check.total.before, 1)} held"
     ax.vlines(
         place,
         rows.low_before.clip(bottom, top),
@@ -214,7 +214,7 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
         linewidth=4,
         label=own,
     )
-    fitted = f"fitted: {check.total.covered:.1%} held"
+    fitted = f"fitted: {percent(check.total.covered, 1)} held"
     ax.vlines(place, rows.low.clip(bottom, top), rows.high.clip(bottom, top), colors=BLUE, linewidth=1.4, label=fitted)
     missed = (rows.target < rows.low) | (rows.target > rows.high)
     ax.scatter(place[~missed], rows.target[~missed], 12, color=INK, zorder=3, label="targets")
@@ -222,7 +222,7 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
         ax.scatter(place[missed], rows.target[missed], 18, color=RED, marker="D", zorder=4, label="outside")
     lines = 2 if ax.get_window_extent().width > WIDE_AXES * ax.figure.dpi else 4
     ax.set(xlim=(-1, len(place)), ylim=(bottom, top + 0.14 * lines * (top - bottom)), xticks=[])
-    ax.set(xlabel=f"{len(place)} of {check.total.n_samples:,} rows, by forecast", ylabel="Value")
-    ax.set_title(f"{100 * check.level:g}% intervals", fontsize="medium")
+    ax.set(xlabel=f"{len(place)} of {counted(check.total.n_samples)}, by forecast", ylabel="Value")
+    ax.set_title(f"{percent(check.level)} intervals", fontsize="medium")
     ax.legend(loc="upper left", ncols=4 // lines, frameon=False, fontsize="small", handlelength=1.2, borderpad=0.1)
     return ax

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._border.numerals import number, pvalue
 from calibrant.exceptions import InputError
 from calibrant.plots.canvas import PALE, axes_or_new, open_frame
 from calibrant.results import TestResult
 from calibrant.results.drawing import RED
-from calibrant.results.writing import number, pvalue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

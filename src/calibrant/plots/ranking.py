@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._border.numerals import decimals
 from calibrant._border.types import FloatArray
 from calibrant.plots.canvas import PALETTE, axes_or_new, diagonal, open_frame, unit_square
 from calibrant.results import CalibrationMap, ConvexHull, ROCCurve
@@ -41,10 +42,10 @@ def plot_roc(roc: ROCCurve, hull: ConvexHull | None = None, ax: "Axes | None" = 
         _dents(ax, hull)
         x, y = hull.vertices.T
         marker = "s" if len(x) <= FEW_POINTS else None
-        label = f"convex hull: AUC {hull.auc:.3f}"
+        label = f"convex hull: AUC {decimals(hull.auc)}"
         ax.plot(x, y, color=RED, linewidth=1.4, linestyle=STYLES[1], marker=marker, markersize=5, zorder=4, label=label)
     marker = "o" if len(roc.scores) <= FEW_POINTS else None
-    label = f"ROC curve: AUC {roc.auc:.3f}"
+    label = f"ROC curve: AUC {decimals(roc.auc)}"
     ax.plot(run, rise, color=BLUE, linewidth=1.8, marker=marker, markersize=3.5, zorder=3, label=label)
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from calibrant._border.numerals import counted, number
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.plots.canvas import (
     GREY,
@@ -20,7 +21,6 @@ from calibrant.plots.canvas import (
 )
 from calibrant.results import OutcomeHistogram, ReliabilityCurve
 from calibrant.results.drawing import BLUE, RED, WORDS, Words, is_dense, limits_label, off_points
-from calibrant.results.writing import counted, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

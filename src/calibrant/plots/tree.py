@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._border.numerals import as_given, decimals
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new
 from calibrant.results import TreeDiagram
@@ -126,7 +127,7 @@ def _leaf(ax: "Axes", tree: TreeDiagram, leaf: int, place: tuple[float, float], 
 def _leaf_text(tree: TreeDiagram, leaf: int) -> str:
     probs = tree.probs[leaf]
     classes = range(len(probs)) if len(probs) <= LISTED else np.argsort(-probs, kind="stable")[:LISTED].tolist()
-    lines = [f"{_short(tree.classes[k])}: {tree.counts[leaf, k]:.6g} ({probs[k]:.3f})" for k in classes]
+    lines = [f"{_short(tree.classes[k])}: {as_given(tree.counts[leaf, k])} ({decimals(probs[k])})" for k in classes]
     if len(probs) > LISTED:
         lines.append(f"and {len(probs) - LISTED} more")
     return _plain("\n".join([f"→ {_short(tree.decisions[leaf])}", *lines]))

@@ -6,6 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
+from calibrant._border.numerals import count, number, percent, signed
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.report import svg
 from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
@@ -22,7 +23,6 @@ from calibrant.results.decision_words import (
     threshold_words,
     without_limits,
 )
-from calibrant.results.writing import number, percent, signed
 
 __all__ = [
     "FEW",
@@ -176,7 +176,7 @@ def _risks(series: Series, curve: RiskCoverage, y: Scale) -> Iterator[Element]:
             "Confidence at least": number(float(curve.thresholds[i])),
             "Coverage": percent(float(curve.coverage[i])),
             "Error rate": percent(float(curve.risk[i])),
-            "Answers": f"{int(curve.errors[i]):,} of {int(curve.count[i]):,} wrong",
+            "Answers": f"{count(int(curve.errors[i]))} of {count(int(curve.count[i]))} wrong",
         }
         sign = svg.marker(series.shape, *place, 4, "marker off")
         yield speaking(series, said, place, [sign], "point" if few else "point probe", first=j == 0)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from calibrant._border.numerals import count, counted, number, percent
 from calibrant._border.types import BoolArray
 from calibrant.report import svg
 from calibrant.report.series import Marked, Series
@@ -11,7 +12,7 @@ from calibrant.report.svg import Element, Scale, element
 from calibrant.report.thin import Point, facts, points
 from calibrant.results import Assessment, ReliabilityCurve
 from calibrant.results.drawing import WORDS, Words, is_dense, off_points, runs, vague_points
-from calibrant.results.writing import count, name, number, percent
+from calibrant.results.names import name
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
 BOTTOM = TOP + SIDE
@@ -246,7 +247,7 @@ def panels(assessment: Assessment) -> list[Panel]:
     drawn = zip(assessment.classwise.names, assessment.classwise.curves, strict=True)
     return [
         _panel("Average", f"of {count(len(assessment.classes))} classes", average),
-        *(_panel(name(key), f"{count(support.get(key, 0))} rows", curve) for key, curve in drawn),
+        *(_panel(name(key), counted(support.get(key, 0)), curve) for key, curve in drawn),
     ]
 
 

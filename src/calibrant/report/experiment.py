@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
+from calibrant._border.numerals import between, count, number, percent, signed
 from calibrant.report import experiment_figures as drawings
 from calibrant.report.page import rendered
 from calibrant.report.tables import of_metric
@@ -18,7 +19,7 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.writing import between, count, name, number, percent, signed
+from calibrant.results.names import name
 
 
 def stars(difference: Difference | None, level: float) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from calibrant._border.numerals import as_given, number, signed
 from calibrant.report import svg
 from calibrant.report.series import N_COLOURS, N_SHAPES
 from calibrant.report.svg import Element, Scale, element
@@ -18,7 +19,7 @@ from calibrant.results import (
     favours,
     known_limits,
 )
-from calibrant.results.writing import name, number, signed
+from calibrant.results.names import name
 
 ROW, LEFT, WIDTH = 18.0, 160.0, 190.0
 """No wider than a telephone, on which a wider figure would be shrunk until its text cannot be read."""
@@ -143,7 +144,7 @@ def _finite(points: Sequence[LearningPoint]) -> list[LearningPoint]:
 
 
 def _short(size: int) -> str:
-    return f"{size / 1000:g}k" if size >= 1000 else str(size)
+    return f"{as_given(size / 1000)}k" if size >= 1000 else str(size)
 
 
 def _learnt(index: int, calibrator: str, points: Sequence[LearningPoint], x: Scale, y: Scale) -> Element:

@@ -6,13 +6,13 @@ from textwrap import wrap
 
 import numpy as np
 
+from calibrant._border.numerals import number
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.report import svg
 from calibrant.report.diagram import X, Y, framed, layer, speaking
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.results import ROCOutline, TestResult, Verdict, state
-from calibrant.results.writing import number
 
 N_NULL_BINS = 30
 FLOOR = 122.0

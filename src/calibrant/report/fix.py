@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
+from calibrant._border.numerals import between, number, percent, pvalue, signed
 from calibrant.report import svg
 from calibrant.report.diagram import reliability_diagram
 from calibrant.report.series import AnySeries, Series
-from calibrant.report.svg import Element, Scale, element
+from calibrant.report.svg import Element, Scale, coordinate, element
 from calibrant.report.tables import of_metric
 from calibrant.report.views import named_curves
 from calibrant.results import (
@@ -28,7 +29,6 @@ from calibrant.results import (
     rule_in_words,
 )
 from calibrant.results.comparison import shown_limits
-from calibrant.results.writing import between, number, percent, pvalue, signed
 
 WIDTH, HEIGHT = 150.0, 20.0
 
@@ -119,7 +119,9 @@ def _interval(value: float, low: float, high: float, verdict: str) -> Element | 
         element("circle", cx=x(value), cy=middle, r=4, class_="dot"),
     ]
     class_ = f"interval {verdict.replace(' ', '-')}".strip()
-    return element("svg", *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", class_=class_, aria_hidden="true")
+    return element(
+        "svg", *parts, viewBox=f"0 0 {coordinate(WIDTH)} {coordinate(HEIGHT)}", class_=class_, aria_hidden="true"
+    )
 
 
 def headline(how: Fix) -> str:

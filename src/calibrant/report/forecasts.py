@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from calibrant._border.numerals import between, count, decimals, number, percent, significant
 from calibrant.report import svg
 from calibrant.report.diagram import X, Y, framed, layer, speaking
 from calibrant.report.series import ForecastSeries
 from calibrant.report.svg import Element, Scale, element
 from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
-from calibrant.results.writing import count, number, percent
 
 FEW = 25
 """Up to this many levels, as those of columns of quantiles, are marked one by one."""
@@ -50,7 +50,7 @@ def pit_diagram(series: ForecastSeries, key: str) -> Element:
 def _pit_probe(series: ForecastSeries, found: PITHistogram, i: int, y: Scale) -> Element:
     low, high = float(found.lower[i]), float(found.upper[i])
     said = {
-        "Transforms": f"{low:.3g} to {high:.3g}",
+        "Transforms": between((low, high), significant),
         "Rows": count(float(found.count[i])),
         f"{percent(found.level)} if calibrated": f"{count(float(found.low[i]))} to {count(float(found.high[i]))}",
     }
@@ -80,7 +80,7 @@ def _coverage(series: ForecastSeries, curve: QuantileCurve) -> list[Element]:
         said = {
             "Nominal": percent(round(float(curve.nominal[i]), 4)),
             "Observed": percent(round(float(curve.observed[i]), 4)),
-            f"{percent(curve.level)} if calibrated": f"{curve.low[i]:.3f} to {curve.high[i]:.3f}",
+            f"{percent(curve.level)} if calibrated": f"{decimals(curve.low[i])} to {decimals(curve.high[i])}",
         }
         off = not few or not curve.low[i] <= curve.observed[i] <= curve.high[i]
         marker = svg.marker(series.shape, xs[i], ys[i], 4, "marker off" if off else "marker")

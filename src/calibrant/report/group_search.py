@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from calibrant._border.numerals import aligned, count, percent, pvalue, signed
 from calibrant.report import svg
-from calibrant.report.svg import Element, Scale, element
+from calibrant.report.svg import Element, Scale, coordinate, element
 from calibrant.results import FoundGroup, GroupFindings
-from calibrant.results.writing import aligned, name, pvalue, signed
+from calibrant.results.names import name
 
 WIDTH, HEIGHT = 150.0, 20.0
 
@@ -48,9 +49,9 @@ def _rows(groups: Sequence[FoundGroup], found: GroupFindings) -> list[Row]:
         Row(
             label=name(f"{group.label} ({group.event})" if group.event else group.label, limit=200),
             direction=f"{'predictions' if group.coverage is None else 'forecasts'} {group.direction}{_half(group)}",
-            rows=f"{group.n_rows:,}",
+            rows=count(group.n_rows),
             predicted=_first(group),
-            observed=f"{100 * (group.observed if group.coverage is None else group.coverage):.1f}%",
+            observed=percent(group.observed if group.coverage is None else group.coverage, 1),
             size=size,
             limits=" to ".join(map(signed, _limits(group))),
             pvalue=pvalue(group.adjusted),
@@ -69,7 +70,7 @@ def _first(group: FoundGroup) -> str:
     """Return the mean prediction; of forecasts, the mean place of targets if that is what is off."""
     if group.what == "spread":
         return ""
-    return f"{100 * (group.predicted if group.what == 'probability' else group.observed):.1f}%"
+    return f"{percent(group.predicted if group.what == 'probability' else group.observed, 1)}"
 
 
 def _limits(group: FoundGroup) -> tuple[float, float]:
@@ -85,7 +86,13 @@ def _drawn(group: FoundGroup, reach: float) -> Element:
         svg.line(x(low), middle, x(high), middle, "limits"),
         element("circle", cx=x(group.size), cy=middle, r=4, class_="dot"),
     ]
-    return element("svg", *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", class_="interval worse", aria_hidden="true")
+    return element(
+        "svg",
+        *parts,
+        viewBox=f"0 0 {coordinate(WIDTH)} {coordinate(HEIGHT)}",
+        class_="interval worse",
+        aria_hidden="true",
+    )
 
 
 def left_out(found: GroupFindings) -> str:

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from calibrant._border.numerals import count, number, percent, pvalue
 from calibrant.report import svg
-from calibrant.report.svg import Element, Scale, element
+from calibrant.report.svg import Element, Scale, coordinate, element
 from calibrant.results import CoveredPart, IntervalCheck, as_record
-from calibrant.results.writing import count, name, number, percent, pvalue
+from calibrant.results.names import name
 
 WIDE, TALL, LEFT, TOP = 700.0, 260.0, 46.0, 8.0
 WIDTH, HEIGHT = 150.0, 20.0
@@ -37,14 +38,13 @@ def rows(check: IntervalCheck) -> list[Row]:
 
 
 def _row(part: CoveredPart, level: float, x: Scale) -> Row:
-    known = part.low is not None and part.high is not None
     return Row(
         label=name(part.name) if part.name else "all rows",
         fitted=count(part.n_fitted),
         rows=count(part.n_samples),
-        before=f"{part.before:.1%}",
-        covered=f"{part.covered:.1%}",
-        chance=f"{part.low:.1%} to {part.high:.1%}" if known else "",
+        before=percent(part.before, 1),
+        covered=percent(part.covered, 1),
+        chance="" if part.low is None or part.high is None else f"{percent(part.low, 1)} to {percent(part.high, 1)}",
         pvalue="" if part.pvalue is None else pvalue(part.pvalue),
         width_before=number(part.width_before),
         width=number(part.width),
@@ -63,7 +63,9 @@ def _coverage(part: CoveredPart, level: float, x: Scale) -> Element:
         element("circle", cx=x(part.before), cy=middle, r=3.5, class_="ring"),
         element("circle", cx=x(part.covered), cy=middle, r=4, class_="dot"),
     ]
-    return element("svg", *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", class_="interval", aria_hidden="true")
+    return element(
+        "svg", *parts, viewBox=f"0 0 {coordinate(WIDTH)} {coordinate(HEIGHT)}", class_="interval", aria_hidden="true"
+    )
 
 
 def drawing(check: IntervalCheck) -> Element:
@@ -81,7 +83,7 @@ def drawing(check: IntervalCheck) -> Element:
         svg.axis_left(y, LEFT, "Value"),
         *parts,
         svg.text((LEFT + WIDE) / 2, TOP + TALL + 18, "Rows, from the lowest to the highest forecast", "label"),
-        viewBox=f"0 0 {WIDE:g} {TOP + TALL + 26:g}",
+        viewBox=f"0 0 {coordinate(WIDE)} {coordinate(TOP + TALL + 26)}",
         class_="chart intervals",
         role="img",
         aria_label=label,

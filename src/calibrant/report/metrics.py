@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from calibrant._border.numerals import counted, number
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
 from calibrant.results.comparison import CALIBRATED, chance_in_words
 from calibrant.results.estimate import OF_CLASSES, cautions, fit_caveats, is_without_value
 from calibrant.results.forecasts import forecast_notes
-from calibrant.results.writing import counted, number
 
 ABSENT = "\N{EN DASH}"
 
@@ -131,7 +131,7 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
         for key, estimate in s.assessment.metrics.items():
             rows = estimate.details.get("infinite_rows")
             if not math.isfinite(estimate.value) and rows:
-                times = "one row" if rows == 1 else f"{rows:,} rows"
+                times = "one row" if rows == 1 else counted(rows)
                 notes.append(
                     f"{of_result(estimate, key).label} of {s.label} is infinite because the observed class of {times} "
                     "was given probability 0."

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant._border import numerals as text
 from calibrant.report.sketches import SKETCHES
 from calibrant.report.svg import Element, element
 from calibrant.results import (
@@ -21,8 +22,8 @@ from calibrant.results import (
     Recommendation,
     TestResult,
     Verdict,
+    names,
 )
-from calibrant.results import writing as text
 from calibrant.results.parts import parts_in_words
 
 if TYPE_CHECKING:
@@ -51,10 +52,12 @@ def notebook_html(result: object) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Element:
     listed = list(rows)
-    lines = [element("tr", *(element("td", text.name(cell, 200)) for cell in row)) for row in listed[:MOST_ROWS]]
+    lines = [element("tr", *(element("td", names.name(cell, 200)) for cell in row)) for row in listed[:MOST_ROWS]]
     if len(listed) > MOST_ROWS:
-        lines.append(element("tr", element("td", f"and {len(listed) - MOST_ROWS:,} more", colspan=str(len(head)))))
-    titles = element("tr", *(element("th", text.name(title) if title else "") for title in head))
+        lines.append(
+            element("tr", element("td", f"and {text.count(len(listed) - MOST_ROWS)} more", colspan=str(len(head))))
+        )
+    titles = element("tr", *(element("th", names.name(title) if title else "") for title in head))
     return element("table", element("thead", titles), element("tbody", *lines or [element("tr")]))
 
 
@@ -82,7 +85,7 @@ def _described(value: object) -> str:
     if isinstance(value, (tuple, list)) and len(value) <= 5:
         return ", ".join(map(_value, value)) or "none"
     if isinstance(value, (tuple, list, Mapping)):
-        return f"{len(value):,} entries"
+        return f"{text.count(len(value))} entries"
     return type(value).__name__
 
 
@@ -120,8 +123,8 @@ def _test(result: TestResult) -> list[Element]:
 
 
 def _sentences(headline: str, *others: str) -> list[Element]:
-    bold = element("p", element("b", text.printable(headline)))
-    return [bold, *(element("p", text.printable(other)) for other in others if other)]
+    bold = element("p", element("b", names.printable(headline)))
+    return [bold, *(element("p", names.printable(other)) for other in others if other)]
 
 
 def _verdict(result: Verdict) -> list[Element]:
@@ -152,7 +155,7 @@ def _page(result: Page) -> list[Element]:
 
 
 def _assessment(result: Assessment | ForecastAssessment) -> list[Element]:
-    title = element("p", f"{text.name(result.name)}: {text.count(result.n_samples)} rows")
+    title = element("p", f"{names.name(result.name)}: {text.count(result.n_samples)} rows")
     return [title, *_verdict(result.verdict), *_metrics(result.metrics)]
 
 
@@ -168,7 +171,7 @@ def _comparison(result: Comparison) -> list[Element]:
             row.append(cell)
         rows.append(row)
     note = (
-        f"{text.count(result.n_samples)} rows. In brackets: the difference from {text.name(result.baseline)}, and its "
+        f"{text.count(result.n_samples)} rows. In brackets: the difference from {names.name(result.baseline)}, and its "
         "p-value by Holm's method."
     )
     return [_table(("metric", *result.models), rows), element("p", note)]

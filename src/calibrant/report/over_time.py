@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from calibrant._border.numerals import count, counted, number, percent, power_of_ten, signed, significant
 from calibrant.report import svg
 from calibrant.report.page import rendered
 from calibrant.report.svg import Element, Scale, element
 from calibrant.results import WatchedDay, WatchResult
+from calibrant.results.names import name
 from calibrant.results.over_time import WIDE
-from calibrant.results.writing import count, name, number, percent, power_of_ten, signed
 
 ABSENT = "\N{EN DASH}"
 
@@ -20,7 +21,7 @@ def lead(result: WatchResult) -> str:
     span = name(result.days[0].name)
     if len(result.days) > 1:
         span = f"{len(result.days)} days, {span} to {name(result.days[-1].name)}"
-    return f"{span}; {count(rows)} rows."
+    return f"{span}; {counted(rows)}."
 
 
 def facts(result: WatchResult) -> list[tuple[str, str]]:
@@ -174,7 +175,7 @@ def evidence_chart(result: WatchResult) -> Element:
     places = [x(i) for i in range(len(days))]
     parts = [*_powers(x, y), axis, *_when(result, x, height)]
     parts.append(svg.line(x.start, y(limit), x.stop, y(limit), "alarm-line"))
-    at = f"alarm at {math.exp(result.log_limit):.3g}"
+    at = f"alarm at {significant(math.exp(result.log_limit))}"
     parts.append(svg.text(x.start + 6, y(limit) - 5, at, "alarm-text", "start"))
     plugin = [day.log_e_plugin for day in days if day.log_e_plugin is not None]
     if len(plugin) == len(days):
@@ -190,7 +191,7 @@ def _radius(result: WatchResult) -> float:
 
 
 def _tip(day: WatchedDay, x: float, y: float, radius: float) -> Element:
-    words = f"{name(day.name)}: evidence {number(math.exp(min(day.log_e, 700)))} after {day.n_samples:,} rows"
+    words = f"{name(day.name)}: evidence {number(math.exp(min(day.log_e, 700)))} after {counted(day.n_samples)}"
     return element("g", element("title", words), element("circle", cx=x, cy=y, r=radius, class_="marker off"))
 
 

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant._border import numerals
 from calibrant.report import (
     decisions,
     decomposition,
@@ -34,9 +35,9 @@ from calibrant.results import (
     GroupFindings,
     IntervalCheck,
     as_record,
+    names,
     state,
 )
-from calibrant.results import writing as text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -189,7 +190,7 @@ def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **
     """Fill a template, with the style that all pages share and a further sheet, and a policy that allows these only."""
     style = asset("style.css") + (asset(sheet) if sheet else "")
     own = {"policy": policy(style, script), "style": Verbatim(style), "script": Verbatim(script)}
-    return environment().get_template(template).render(title=text.name(title, limit=200), **own, **content)
+    return environment().get_template(template).render(title=names.name(title, limit=200), **own, **content)
 
 
 def embed(title: str, series: Sequence[AnySeries], extras: Extras = NOTHING_ELSE) -> str:
@@ -243,11 +244,11 @@ def environment() -> "Environment":
         auto_reload=False,  # Nobody changes a template between two pages.
     )
     engine.filters.update(
-        name=text.name,
-        number=text.number,
-        signed=text.signed,
-        rows=text.count,
-        percent=text.percent,
+        name=names.name,
+        number=numerals.number,
+        signed=numerals.signed,
+        rows=numerals.count,
+        percent=numerals.percent,
     )
     engine.globals.update(
         figures=figures,
@@ -268,7 +269,7 @@ def environment() -> "Environment":
 
 def _finalize(value: object) -> object:
     """Make control characters visible in whatever a template prints, unless it is markup."""
-    return value if hasattr(value, "__html__") or not isinstance(value, str) else text.printable(value)
+    return value if hasattr(value, "__html__") or not isinstance(value, str) else names.printable(value)
 
 
 def _changed(file: Path) -> int:

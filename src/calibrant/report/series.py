@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from calibrant._border.numerals import count, counted, percent
 from calibrant.exceptions import InputError
 from calibrant.report.svg import Element, element, marker
 from calibrant.report.thin import lighten
 from calibrant.results import Assessment, ForecastAssessment, Interval, ReliabilityCurve, TestResult
-from calibrant.results.writing import count, counted, name, percent
+from calibrant.results.names import name
 
 N_COLOURS = 6
 N_SHAPES = 4
@@ -60,7 +61,7 @@ class Series(Marked):
     @property
     def size(self) -> str:
         """How much was assessed."""
-        return f"{count(self.assessment.n_samples)} rows, {count(self.assessment.n_classes)} classes"
+        return f"{counted(self.assessment.n_samples)}, {count(self.assessment.n_classes)} classes"
 
     @property
     def curve(self) -> ReliabilityCurve:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 
-from calibrant.results.writing import ESCAPES
+from calibrant._border.numerals import decimals
+from calibrant.results.names import ESCAPES
 
 _UNSEEN = {code: seen for code, seen in ESCAPES.items() if chr(code) not in "\t\n"}
 _PLAIN = re.compile(r"[\w ,.:()/%#+-]*", re.ASCII).fullmatch
@@ -93,9 +94,9 @@ class Scale:
         power = 10.0 ** math.floor(math.log10(rough))
         step = power * next(m for m, most in ((1, 1.4), (2, 3.1), (5, 7.1), (10, 11)) if rough <= most * power)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-        values = [round(i * step, decimals) for i in range(first, last + 1)]
-        return [(value, f"{value:.{decimals}f}" if value else "0") for value in values]
+        places = max(0, -math.floor(math.log10(step) + 1e-9))
+        values = [round(i * step, places) for i in range(first, last + 1)]
+        return [(value, decimals(value, places) if value else "0") for value in values]
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Element:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calibrant._border.numerals import aligned, as_given, between, count, number, pvalue
 from calibrant.report.series import AnySeries
 from calibrant.results import (
     Assessment,
@@ -21,8 +22,8 @@ from calibrant.results import (
 from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.bounds import smallest_adjusted
 from calibrant.results.comparison import shown_limits
+from calibrant.results.names import name
 from calibrant.results.parts import TestedParts, part_name
-from calibrant.results.writing import aligned, between, count, machine, name, number, pvalue
 
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:
@@ -129,13 +130,26 @@ def group_summary(assessment: Assessment | ForecastAssessment) -> str:
     found = sum(value <= level for value in assessment.adjusted.values())
     if not assessment.adjusted:
         return ""
-    return f"{found} of {len(assessment.adjusted)} with an adjusted p-value of at most {level:g}"
+    return f"{found} of {len(assessment.adjusted)} with an adjusted p-value of at most {as_given(level)}"
 
 
 def _column(
     values: Sequence[float], written: Sequence[str] | None = None, *, sign: bool = False
 ) -> list[tuple[str, str]]:
-    return list(zip(map(machine, values), written or aligned(values, sign=sign), strict=True))
+    return list(zip(map(_machine, values), written or aligned(values, sign=sign), strict=True))
+
+
+def _machine(value: float) -> str:
+    """Return a number for a `data-` attribute, as JavaScript spells it, with seven digits as in the page's data.
+
+    Examples
+    --------
+    >>> _machine(1 / 3), _machine(float("-inf"))
+    ('0.3333333', '-Infinity')
+    """
+    if math.isfinite(value):
+        return f"{value:.7g}"
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def gaps(series: Sequence[AnySeries]) -> list[tuple[str, str]]:

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calibrant._border.numerals import count, decimals, number, percent
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results import Assessment, ClasswiseCurves, ReliabilityCurve
 from calibrant.results.drawing import LIMITS, off_points, vague_points
-from calibrant.results.writing import count, number, percent
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Point:
     @property
     def percentage(self) -> str:
         """The share in words."""
-        return f"{100 * self.share:.1f}%"
+        return percent(self.share, 1)
 
     @property
     def range(self) -> str:
@@ -51,7 +51,7 @@ class Point:
 
 def position(value: float) -> str:
     """Return a probability with three decimals: ends of intervals line up better than with significant digits."""
-    return f"{value:.3f}" if 0 < value < 1 else number(value).removesuffix(".00")
+    return decimals(value) if 0 < value < 1 else number(value).removesuffix(".00")
 
 
 def points(curve: ReliabilityCurve) -> list[Point]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from calibrant._border.numerals import count, counted, number, percent, signed, significant
 from calibrant.report import svg
 from calibrant.report.diagram import (
     Curves,
@@ -23,7 +24,6 @@ from calibrant.report.svg import Element, Scale, element
 from calibrant.report.thin import points
 from calibrant.results import CumulativeCurve, ReliabilityCurve
 from calibrant.results.drawing import is_dense
-from calibrant.results.writing import count, number, percent, signed
 
 DIAGONAL = (
     "A calibrated model follows the dashed diagonal. Below it, the event is rarer than predicted; above it, more "
@@ -227,8 +227,9 @@ def _worst(series: Series, single: bool) -> str:
     if worst is None:
         return f"The path{of} never leaves 0."
     return (
-        f"The largest net error{of} (thick) is in the predictions from {worst.lower:.3g} to {worst.upper:.3g}: "
-        f"{percent(worst.predicted)} predicted, {percent(worst.observed)} observed in {count(worst.count)} rows."
+        f"The largest net error{of} (thick) is in the predictions from {significant(worst.lower)} to "
+        f"{significant(worst.upper)}: {percent(worst.predicted)} predicted, {percent(worst.observed)} observed in "
+        f"{counted(worst.count)}."
     )
 
 
@@ -236,7 +237,7 @@ def _probe(series: Series, path: CumulativeCurve, i: int, y: Scale, *, first: bo
     share, value = float(path.share[i]), float(path.cumulative[i])
     said = {
         "Predictions up to": number(float(path.predicted[i])),
-        "Rows": f"{count(share * path.n_samples)} ({100 * share:.1f}%)",
+        "Rows": f"{count(share * path.n_samples)} ({percent(share, 1)})",
         "Sum": signed(value),
     }
     marker = svg.marker(series.shape, X(share), y(value), 4, "marker off")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from calibrant._border.numerals import count, counted, significant
 from calibrant.results.comparison import Difference
 from calibrant.results.reading import Readable
 
@@ -156,7 +157,7 @@ class Advice(Readable, Generic[C]):
         raise NotImplementedError
 
     def _printed(self) -> list[tuple[str, str]]:
-        losses = [f"{one.name} {one.loss:.4g}" for one in self.candidates]
+        losses = [f"{one.name} {significant(one.loss, 4)}" for one in self.candidates]
         words = [("advice", self.headline), ("reasons", "\n".join(self.reasons))]
         judged = ("judged by", f"{self._rows()}, in {self.n_folds} folds")
         return [*words, (f"{self.score} of", ", ".join(losses)), judged]
@@ -181,7 +182,7 @@ class Recommendation(Advice[Candidate]):
     n_classes: int
 
     def _rows(self) -> str:
-        return f"{self.n_samples:,} rows of {self.n_classes} classes"
+        return f"{counted(self.n_samples)} of {self.n_classes} classes"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -209,7 +210,7 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
         return f"fair {super().score_name}" if (self.score, self.law) == ("crps", "Samples") else super().score_name
 
     def _rows(self) -> str:
-        return f"{self.n_samples:,} forecasts ({self.law})"
+        return f"{count(self.n_samples)} forecasts ({self.law})"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant._border.numerals import bare_pvalue
 from calibrant._border.types import FloatArray
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
@@ -49,8 +50,6 @@ class TestResult(Readable):
     about: Description | None = None
 
     def _printed(self) -> list[tuple[str, str]]:
-        from calibrant.results.writing import bare_pvalue
-
         rows = dict(super()._printed())
         first = {"test": rows.pop("name"), "p-value": bare_pvalue(self.pvalue, smallest_pvalue(self))}
         left = {name: text for name, text in rows.items() if name not in ("pvalue", "null", "about")}

@@ -1,8 +1,8 @@
 """Which p-values are bounds: no smaller ones were possible with that number of redraws."""
 
+from calibrant._border.numerals import is_at
 from calibrant.results.assessment import Assessment, smallest_pvalue
 from calibrant.results.forecasts import ForecastAssessment
-from calibrant.results.writing import is_at
 
 
 def smallest_adjusted(assessment: Assessment | ForecastAssessment) -> float | None:

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any
 
+from calibrant._border.numerals import count, counted, percent, significant, with_sign
 from calibrant.results.estimate import Description
 from calibrant.results.reading import Readable
-from calibrant.results.writing import percent
 
 PERCENTILES = (
     "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
@@ -57,7 +58,7 @@ class Interval(Readable):
         metrics = import_module("calibrant.metrics").METRICS
         own = {"name": next((key for key, metric in metrics.items() if repr(metric) == self.name), self.name)}
         if self.null is not None:
-            own["null"] = chance_in_words(self, "{:.4g}".format)
+            own["null"] = chance_in_words(self, partial(significant, digits=4))
         return [(key, own.get(key, text)) for key, text in super()._printed()]
 
 
@@ -158,7 +159,7 @@ class Comparison(Readable):
         rows = [
             (metric, "; ".join(_cell(self.entry(model, metric)) for model in self.models)) for metric in self.metrics
         ]
-        note = f"minus {self.baseline}, on {self.n_samples:,} rows; * its {percent(self.level)} limits exclude 0"
+        note = f"minus {self.baseline}, on {counted(self.n_samples)}; * its {percent(self.level)} limits exclude 0"
         return [*rows, ("in brackets", note), *([("groups", ", ".join(self.groups))] if self.groups else [])]
 
     def entry(self, model: str, metric: str) -> Compared:
@@ -174,9 +175,9 @@ def _cell(entry: Compared) -> str:
     """Return the value of a model, and the difference from the baseline."""
     difference = entry.difference
     if difference is None:
-        return f"{entry.model} {entry.value:.4g}"
+        return f"{entry.model} {significant(entry.value, 4)}"
     mark = "*" if difference.is_significant else ""
-    return f"{entry.model} {entry.value:.4g} ({difference.value:+.3g}{mark})"
+    return f"{entry.model} {significant(entry.value, 4)} ({with_sign(difference.value)}{mark})"
 
 
 def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:
@@ -262,7 +263,7 @@ def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable
     found = ((entry.metric, entry.difference) for entry in comparison.entries)
     methods = {metric: one.method for metric, one in found if one is not None and known_limits(one)}
     resampled = [named(metric) for metric, method in methods.items() if method == "percentile"]
-    samples = f"{comparison.n_resamples:,} bootstrap samples of {drawn}"
+    samples = f"{count(comparison.n_resamples)} bootstrap samples of {drawn}"
     if not resampled:
         return f"intervals by formulas for paired {drawn}"
     if len(resampled) == len(methods):

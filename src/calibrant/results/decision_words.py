@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from calibrant._border.numerals import as_given, between, count, counted, percent, pvalue, significant
 from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.base_rates import BaseRates, Population
 from calibrant.results.decisions import BestThreshold, DecisionChange, DecisionCost, DecisionReport
 from calibrant.results.selective import CoverageAtRisk
-from calibrant.results.writing import percent, pvalue
 
 FEW = 12
 """Up to this many distinct confidences, or classes, are listed one by one."""
@@ -129,7 +129,8 @@ def population_words(report: DecisionReport) -> str:
     )
     why = f" There are no limits: {shares.reason}." if shares.reason else ""
     rows = (
-        f"the {shares.n_samples:,} rows of {found.name}, whose labels are not used, and the {shares.n_trained:,} here"
+        f"the {counted(shares.n_samples)} of {found.name}, whose labels are not used, and the "
+        f"{count(shares.n_trained or 0)} here"
     )
     return f"Estimated from {rows}: {listed}.{why} {_calibration_words(found)} {SENSITIVE}"
 
@@ -174,7 +175,7 @@ def base_rates_words(found: BaseRates) -> str:
     how = f", with {percent(found.level)} limits" if not found.reason else ""
     why = f" No limits: {found.reason}." if found.reason else ""
     listed = ", ".join(parts[:FEW])
-    return f"Estimated from {found.n_samples:,} rows{how}: {listed}{rest}.{why} {found.assumption}"
+    return f"Estimated from {counted(found.n_samples)}{how}: {listed}{rest}.{why} {found.assumption}"
 
 
 def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[str]:
@@ -202,7 +203,7 @@ def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[st
     ]
 
 
-def clopper_pearson(count: int) -> str:
+def clopper_pearson(n_rows: int) -> str:
     """Say which upper limit of an error rate it is, of this many answered rows.
 
     Examples
@@ -210,7 +211,7 @@ def clopper_pearson(count: int) -> str:
     >>> clopper_pearson(80)
     'exact, by Clopper and Pearson, of 79 rows: the one that sets the threshold is not counted'
     """
-    return f"exact, by Clopper and Pearson, of {count - 1:,} rows: the one that sets the threshold is not counted"
+    return f"exact, by Clopper and Pearson, of {counted(n_rows - 1)}: the one that sets the threshold is not counted"
 
 
 def guarantee_words(found: CoverageAtRisk) -> str:
@@ -227,9 +228,9 @@ def guarantee_words(found: CoverageAtRisk) -> str:
     if found.threshold is None or found.high is None:
         return f"No threshold can be promised with {percent(found.confidence)} confidence: {found.reason}."
     return (
-        f"Answer rows with a confidence of at least {found.threshold:.6g}, {percent(found.coverage)} of them: with "
-        f"{percent(found.confidence)} confidence, at most {percent(found.max_risk)} of such answers are wrong. Here "
-        f"{found.errors:,} of {found.count:,} are, with an upper limit of {percent(found.high)} "
+        f"Answer rows with a confidence of at least {as_given(found.threshold)}, {percent(found.coverage)} of them: "
+        f"with {percent(found.confidence)} confidence, at most {percent(found.max_risk)} of such answers are wrong. "
+        f"Here {count(found.errors)} of {count(found.count)} are, with an upper limit of {percent(found.high)} "
         f"({clopper_pearson(found.count)})."
     )
 
@@ -245,8 +246,8 @@ def threshold_words(best: BestThreshold) -> str:
     """
     if best.value is None:
         return f"Where to act on the predictions as they are cannot be told: {best.reason}."
-    limits = "" if best.low is None or best.high is None else f" ({best.low:.3g} to {best.high:.3g})"
+    limits = "" if best.low is None or best.high is None else f" ({between((best.low, best.high), significant)})"
     return (
-        f"After a fix, act from {best.target:.3g} on. By logistic recalibration, that is where the predictions as they "
-        f"are reach {best.value:.3g}{limits}."
+        f"After a fix, act from {significant(best.target)} on. By logistic recalibration, that is where the "
+        f"predictions as they are reach {significant(best.value)}{limits}."
     )

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._border.numerals import percent
 from calibrant._border.types import BoolArray
 from calibrant.results.curves import ReliabilityCurve
-from calibrant.results.writing import percent
 
 BLUE, RED = "#0072B2", "#D55E00"
 """Colours of a curve and of what is off: they stay apart for colour-blind readers and in print."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibrant._border.numerals import count, counted, significant
 from calibrant.results.reading import Readable, aligned
-from calibrant.results.writing import counted
 
 OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
 """Suffixes of averages over classes. For two classes they are not shown first: class 1 determines class 0."""
@@ -151,7 +151,7 @@ class Measures(Readable, Mapping[str, float]):
         return len(self.estimates)
 
     def __repr__(self) -> str:
-        rows = [(name, f"{estimate.value:.4g}") for name, estimate in self.estimates.items()]
+        rows = [(name, significant(estimate.value, 4)) for name, estimate in self.estimates.items()]
         notes = [f"\n  ({words})" for words in cautions(self.estimates.items())]
         return aligned(f"Measures of {counted(self.n_samples)}", rows) + "".join(notes)
 
@@ -195,15 +195,15 @@ def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
     for name, estimate in named:
         if is_without_value(estimate):
             alike.append(name)
-        elif count := estimate.details.get(REFUTED):
-            refuted.setdefault(count, []).append(name)
+        elif wrong := estimate.details.get(REFUTED):
+            refuted.setdefault(wrong, []).append(name)
     notes = [f"no value for {', '.join(alike)}: all outcomes are alike, and no finite number is most likely"]
     notes = notes if alike else []
-    for count, names in refuted.items():
+    for wrong, names in refuted.items():
         depend = "depends" if len(names) == 1 else "depend"
         notes.append(
-            f"{', '.join(names)} {depend} on how {counted(count, 'wrong prediction')} of 0 or 1 (to within 1e-12) "
-            f"{'is' if count == 1 else 'are'} treated: they are given log-odds of -27.6 or 27.6, and each outweighs "
+            f"{', '.join(names)} {depend} on how {counted(wrong, 'wrong prediction')} of 0 or 1 (to within 1e-12) "
+            f"{'is' if wrong == 1 else 'are'} treated: they are given log-odds of -27.6 or 27.6, and each outweighs "
             "many rows"
         )
     return notes
@@ -218,9 +218,9 @@ def infinity_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
     ['nll is infinite: what was observed in 1 row was given probability 0 (row 5, counted from 1)']
     """
     return [
-        f"{name} is infinite: what was observed in {counted(count, 'row')} was given probability 0{_which(estimate)}"
+        f"{name} is infinite: what was observed in {counted(rows)} was given probability 0{_which(estimate)}"
         for name, estimate in named
-        if (count := estimate.details.get("infinite_rows"))
+        if (rows := estimate.details.get("infinite_rows"))
     ]
 
 
@@ -229,5 +229,5 @@ def _which(estimate: Estimate) -> str:
     more = estimate.details["infinite_rows"] - len(first)
     if not first:
         return ""
-    rest = f" and {more:,} more" if more else ""
+    rest = f" and {count(more)} more" if more else ""
     return f" (row{'s' if len(first) > 1 else ''} {', '.join(first)}{rest}, counted from 1)"

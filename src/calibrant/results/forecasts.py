@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from calibrant._border.numerals import percent
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.estimate import Estimate
 from calibrant.results.reading import Readable, main_rows
@@ -192,7 +193,7 @@ def wide_limits(limits: Iterable[tuple[str, "Interval | None"]], named: Callable
     if not wide:
         return []
     names, (level, *_) = ", ".join(map(named, wide)), wide.values()
-    return [f"the limits of {names} hold with at least {level:.0%}: they are wider than others"]
+    return [f"the limits of {names} hold with at least {percent(level)}: they are wider than others"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from calibrant._border.numerals import counted, decimals, significant
 from calibrant.results.reading import Readable
 
 
@@ -91,7 +92,7 @@ class FoundGroup(Readable):
     @property
     def headline(self) -> str:
         """The group, and how far its predictions are off."""
-        return f"{self.label}: {self.direction} by {abs(self.size):.3g}"
+        return f"{self.label}: {self.direction} by {significant(abs(self.size))}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -119,7 +120,7 @@ class Detectable(Readable):
     @property
     def headline(self) -> str:
         """The error and the rows of the group."""
-        return f"{self.size:.3g} in {self.n_rows:,} rows"
+        return f"{significant(self.size)} in {counted(self.n_rows)}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -212,7 +213,10 @@ class GroupStep(Readable):
     def headline(self) -> str:
         """The group and its step."""
         of = f" of {self.event}" if self.event else ""
-        return f"{self.label}: log-odds{of} {self.offset:+.3f} (z = {self.z:.1f}, {self.n_rows:,} rows)"
+        return (
+            f"{self.label}: log-odds{of} {decimals(self.offset, sign=True)} (z = {decimals(self.z, 1)}, "
+            f"{counted(self.n_rows)})"
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -254,6 +258,6 @@ class GroupFix(Readable):
     def _printed(self) -> list[tuple[str, str]]:
         """Return the steps one by one."""
         steps = [(f"step {number}", step.headline) for number, step in enumerate(self.steps, 1)]
-        last = [("then", f"log-odds times {self.slope:.4g}")] if self.steps else []
-        bar = f"|z| above {self.bar:.2f}, {self.n_samples:,} rows"
+        last = [("then", f"log-odds times {significant(self.slope, 4)}")] if self.steps else []
+        bar = f"|z| above {decimals(self.bar, 2)}, {counted(self.n_samples)}"
         return [("outcome", self.headline), *steps, *last, ("entry", bar)]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from calibrant._border.numerals import counted, significant
 from calibrant.results.reading import Readable
 
 
@@ -65,10 +66,14 @@ class LearningCurve(Readable):
 
     def _printed(self) -> list[tuple[str, str]]:
         pairs = [(calibrator, metric) for calibrator in self.calibrators for metric in self.metrics]
-        values = ["; ".join(f"{p.size:,} rows {p.value:.4g}" for p in self.of(*pair)) for pair in pairs]
-        held = f"{self.n_held_out:,} rows, {self.n_repeats} times"
+        values = ["; ".join(f"{counted(p.size)} {significant(p.value, 4)}" for p in self.of(*pair)) for pair in pairs]
+        held = f"{counted(self.n_held_out)}, {self.n_repeats} times"
         rows = [(f"{calibrator}, {metric}", text) for (calibrator, metric), text in zip(pairs, values, strict=True)]
-        return [*rows, *((f"as they are, {m}", f"{v:.4g}") for m, v in self.baseline.items()), ("judged by", held)]
+        return [
+            *rows,
+            *((f"as they are, {m}", significant(v, 4)) for m, v in self.baseline.items()),
+            ("judged by", held),
+        ]
 
     def of(self, calibrator: str, metric: str) -> tuple[LearningPoint, ...]:
         """Return the points of this calibrator and metric, by size."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias, TypedDict
 
-from calibrant.results.writing import bare_pvalue
+from calibrant._border.numerals import bare_pvalue
 
 TestedPart = TypedDict("TestedPart", {"statistic": float, "pvalue": float, "direction": str | None, "class": object})
 TestedPart.__doc__ = "What the details of a test hold about one of its parts; the class is None unless it is about one."

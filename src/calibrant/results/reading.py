@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import partial
 from importlib import import_module
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.results.writing import is_at
+from calibrant._border.numerals import between, count, is_at, significant
 
 if TYPE_CHECKING:
     from calibrant.results.assessment import Assessment
@@ -86,7 +87,7 @@ def summary(value: object) -> str:
     ('0.3333', '2 x 3 numbers', 'a, b')
     """
     if isinstance(value, (float, np.floating)):
-        return f"{value:.4g}"
+        return significant(float(value), 4)
     if isinstance(value, np.ndarray):
         return f"{' x '.join(map(str, value.shape))} numbers"
     if isinstance(value, Mapping):
@@ -99,8 +100,8 @@ def summary(value: object) -> str:
     return brief(value)
 
 
-HEADS = (("headline", "{}"), ("pvalue", "p = {:.3g}"), ("value", "{:.4g}"), ("label", "{}"), ("name", "{}"))
-"""Attributes that represent a result, and their format: the first that it has and that holds something."""
+HEADS = ("headline", "pvalue", "value", "label", "name")
+"""Attributes that represent a result: the first that it has and that holds something."""
 
 
 def brief(value: object) -> str:
@@ -112,8 +113,8 @@ def brief(value: object) -> str:
     if isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, str)):
         return f"{len(value)} entries"
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        return f"{len(value):,} characters"
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
+        return f"{count(len(value))} characters"
+    return significant(float(value), 4) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _headline(result: Any) -> str:
@@ -122,12 +123,17 @@ def _headline(result: Any) -> str:
         return f"error {brief(error)}"
     if is_dataclass(verdict):  # Of an assessment.
         return brief(verdict)
-    held = ((form, getattr(result, name, None)) for name, form in HEADS)
-    text = next((form.format(value) for form, value in held if not _is_empty(value)), type(result).__name__)
-    if text.startswith("p = ") and is_at(result.pvalue, getattr(result, "details", {}).get("smallest_pvalue")):
-        text = text.replace("=", "≤", 1)
+    held: list[tuple[str, Any]] = [(name, getattr(result, name, None)) for name in HEADS]
+    held.append(("", type(result).__name__))
+    name, value = next(pair for pair in held if not _is_empty(pair[1]))
+    text = significant(value, 4) if name == "value" else str(value)
+    if name == "pvalue":
+        relation = "≤" if is_at(value, getattr(result, "details", {}).get("smallest_pvalue")) else "="
+        text = f"p {relation} {significant(value)}"
     low = getattr(result, "low", None)
-    return f"{text} ({low:.4g} to {result.high:.4g})" if isinstance(low, float) and hasattr(result, "value") else text
+    if not isinstance(low, float) or not hasattr(result, "value"):
+        return text
+    return f"{text} ({between((low, result.high), partial(significant, digits=4))})"
 
 
 def _listed(entries: list[str], *, one_per_line: bool) -> str:

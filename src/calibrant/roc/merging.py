@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant.results import ConvexHull, ROCCurve
@@ -124,4 +125,4 @@ def _line(curve: ROCCurve, pools: list[tuple[int, int]]) -> str:
 def _ratio(positives: float, negatives: float) -> str:
     if positives.is_integer() and negatives.is_integer():
         return str(Fraction(int(positives), int(positives + negatives)))
-    return f"{positives / (positives + negatives):.3g}"
+    return significant(positives / (positives + negatives))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import Progress
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched, part_of
@@ -188,13 +189,14 @@ def _without_workers(client: object, files: dict[str, str], patience: float, *, 
     suspects = [file for key, file in files.items() if is_alone or (most and often[key] == most)]
     if not suspects:
         return (
-            f"the Dask cluster has had no worker for {patience:g} seconds. Start some, or wait longer with patience=."
+            f"the Dask cluster has had no worker for {as_given(patience)} seconds. Start some, or wait longer with "
+            "patience=."
         )
     others = f", or while {', '.join(suspects[1:4])} waited for them," if suspects[1:] else ""
     return (
         f"{suspects[0]}: {most or 'all'} workers died when they read it{others} and none has come back for "
-        f"{patience:g} seconds. It may need more memory than they have, or be damaged: leave it out, and start workers "
-        "again."
+        f"{as_given(patience)} seconds. It may need more memory than they have, or be damaged: leave it out, and "
+        "start workers again."
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.convert import convert
+from calibrant._border.numerals import count
 from calibrant._border.text import quoted
 from calibrant._border.types import IntArray
 from calibrant.binning.cells.line import COLUMNS
@@ -115,8 +116,8 @@ class GroupedSketch(Mapping[str, Sketch]):
             self._packed[name] = packed
         else:
             raise InputError(
-                f"there must be at most {MOST_GROUPS:,} groups, but {quoted(name)} is one more. Does the column hold "
-                "groups?"
+                f"there must be at most {count(MOST_GROUPS)} groups, but {quoted(name)} is one more. Does the column "
+                "hold groups?"
             )
 
     def __add__(self, other: "GroupedSketch") -> "GroupedSketch":

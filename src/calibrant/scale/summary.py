@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.labels import as_classes
+from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.sketch import sum_scores
 from calibrant.binning.cells.grid import FEWEST_DIGITS, MOST_DIGITS, grid_of
@@ -264,8 +265,8 @@ def _sum_scores(observed: FloatArray, units: IntArray | None) -> tuple[int, int,
 def _bounded(units: int) -> int:
     if units >= MOST_UNITS:
         raise InputError(
-            f"the weights of a sketch must have a sum below 2^42, but it is {units / ONE:.3g}. Divide all of them by "
-            "one number, which changes nothing."
+            f"the weights of a sketch must have a sum below 2^42, but it is {significant(units / ONE)}. Divide all "
+            "of them by one number, which changes nothing."
         )
     return units
 

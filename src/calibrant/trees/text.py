@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from calibrant._border.numerals import as_given, decimals
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.results import TreeDiagram
@@ -62,7 +63,7 @@ def draw_tree(tree: "ProbabilityTree", feature_names: Sequence[str] | None = Non
     for node, indent, branch in _walk(tree.tree_):
         leaf = int(numbers[node])
         if leaf < 0:
-            text = f"{names[splits.feature[node]]} <= {splits.threshold[node]:.6g}?"
+            text = f"{names[splits.feature[node]]} <= {as_given(splits.threshold[node])}?"
         else:
             shares = _shares(tree.classes_, tree.leaf_counts_[leaf], tree.leaf_probs_[leaf], digits)
             text = f"leaf {leaf}, {shares}: {decisions[leaf]}"
@@ -100,7 +101,7 @@ def _numbered(n_features: int) -> list[str]:
 
 def _shares(classes: NDArray[np.generic], counts: FloatArray, probs: FloatArray, digits: int) -> str:
     rows = zip(classes.tolist(), counts.tolist(), probs.tolist(), strict=True)
-    return ", ".join(f"{name} {count:.6g} ({prob:.{digits}f})" for name, count, prob in rows)
+    return ", ".join(f"{name} {as_given(count)} ({decimals(prob, digits)})" for name, count, prob in rows)
 
 
 def tree_diagram(tree: "ProbabilityTree", feature_names: Sequence[str] | None = None) -> TreeDiagram:
@@ -130,7 +131,7 @@ def tree_diagram(tree: "ProbabilityTree", feature_names: Sequence[str] | None = 
     splits = tree.tree_.tree_
     leaf = leaf_numbers(tree.tree_)
     questions = [
-        f"{names[splits.feature[node]]} <= {splits.threshold[node]:.6g}?" if leaf[node] < 0 else ""
+        f"{names[splits.feature[node]]} <= {as_given(splits.threshold[node])}?" if leaf[node] < 0 else ""
         for node in range(splits.node_count)
     ]
     return TreeDiagram(

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant
 from calibrant.assessment.forecasts.limits import limits_of_coverage
 from calibrant.assessment.verdict import LEVEL, TOLERANCE
 from calibrant.assessment.verdict.sentences import with_few_redraws
@@ -12,7 +13,6 @@ from calibrant.hypotest.forecasts.evidence import LOW_HIGH
 from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.results import TestResult, Verdict
 from calibrant.results.assessment import smallest_pvalue
-from calibrant.results.writing import counted, pvalue
 
 SIGNIFICANT_Z = 1.96
 """A deviation of this many standard errors has a direction."""
@@ -123,12 +123,13 @@ def _explanation(
     compared = _compared(scale, tolerance, found, len(worst.weights))
     found_by = f"; what revealed it: {test.details['revealed_by']}" if test.details["revealed_by"] else ""
     found_by = with_few_redraws(test) or found_by
-    limits = "" if low is None else f" (limits of at least 95%: {low:.3g} to {high:.3g})"
+    limits = "" if low is None else f" (limits of at least 95%: {between((low, high), significant)})"
     return (
         f"The mean gap between nominal and observed coverage of quantiles (MACE{drawn}){about} is "
-        f"{test.estimate:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
-        f"by chance, and up to {test.details['detectable']:.3g} in 95 of 100 data sets of this size. The exact test "
-        f"gives {pvalue(test.pvalue, smallest_pvalue(test))}{found_by}. {compared}"
+        f"{significant(test.estimate or 0.0)}{limits}. For calibrated forecasts it would be "
+        f"{significant(test.details['expected'])} on average by chance, and up to "
+        f"{significant(test.details['detectable'])} in 95 of 100 data sets of this size. The exact test gives "
+        f"{pvalue(test.pvalue, smallest_pvalue(test))}{found_by}. {compared}"
     )
 
 
@@ -136,11 +137,11 @@ def _compared(scale: str, tolerance: float, found: tuple[float | None, float | N
     """Say whether the error is within the tolerance."""
     low, high, reason = found
     if compare_with(tolerance, low, high) == BEYOND != scale:
-        return f"Its limits are beyond the tolerance of {tolerance:g}, but the test does not confirm an error."
+        return f"Its limits are beyond the tolerance of {as_given(tolerance)}, but the test does not confirm an error."
     if scale == UNKNOWN:
         why = f"is not known: {reason}" if reason else f"cannot be told from {counted(n_rows)}"
-        return f"Whether it is within the tolerance of {tolerance:g} {why}."
-    return f"It is {'within' if scale == WITHIN else 'beyond'} the tolerance of {tolerance:g}."
+        return f"Whether it is within the tolerance of {as_given(tolerance)} {why}."
+    return f"It is {'within' if scale == WITHIN else 'beyond'} the tolerance of {as_given(tolerance)}."
 
 
 def _code(worst: Transforms, part: _Part) -> str:
@@ -185,7 +186,7 @@ def _off_alone(worst: Transforms) -> str:
         for level in worst.spoken
     }
     parts = [
-        f"{100 * level:.4g}% {worst.regions} hold {'more' if z > 0 else 'fewer'}"
+        f"{percent(level)} {worst.regions} hold {'more' if z > 0 else 'fewer'}"
         for level, z in off.items()
         if abs(z) > bar
     ]
@@ -204,9 +205,12 @@ def _held(worst: Transforms) -> str:
     """Say how many targets are in regions that are known."""
     if not worst.spoken:
         first, last = worst.ends
-        words = f"the quantiles of level {first:g} and {last:g}, which are {last - first:.0%} of their distribution,"
-        return f"between {words} are {worst.between:.1%} of the targets"
-    parts = [f"{100 * level:.4g}% {worst.regions} hold {worst.coverage(level):.1%}" for level in worst.spoken]
+        words = (
+            f"the quantiles of level {as_given(first)} and {as_given(last)}, which are {percent(last - first)} of "
+            "their distribution,"
+        )
+        return f"between {words} are {percent(worst.between, 1)} of the targets"
+    parts = [f"{percent(level)} {worst.regions} hold {percent(worst.coverage(level), 1)}" for level in worst.spoken]
     return ", ".join([f"{parts[0]} of the targets", *parts[1:]])
 
 
@@ -219,17 +223,20 @@ def _in_parts(worst: Transforms, direction: str) -> str:
     start = f"Miscalibrated in parts, {direction.replace('they', 'forecasts')}: "
     if direction.startswith(("too low", "too high")):
         above, below = 1 - upper.share(0.5), 1 - lower.share(0.5)
-        where = f"are above the predicted median in the {first} half of the forecasts, {below:.1%} in the {second} half"
-        return f"{start}{above:.1%} of the targets {where}{about}."
+        where = (
+            f"are above the predicted median in the {first} half of the forecasts, {percent(below, 1)} in the "
+            f"{second} half"
+        )
+        return f"{start}{percent(above, 1)} of the targets {where}{about}."
     if worst.spoken:
         level = worst.spoken[-1]
-        said = f"{100 * level:.4g}% {worst.regions} hold"
+        said = f"{percent(level)} {worst.regions} hold"
         inside, outside = upper.coverage(level), lower.coverage(level)
     else:
         said = "between the first and the last quantile are"
         inside, outside = upper.between, lower.between
-    where = f"in the {first} half of the forecasts, {outside:.1%} in the {second} half"
-    return f"{start}{said} {inside:.1%} of the targets {where}{about}."
+    where = f"in the {first} half of the forecasts, {percent(outside, 1)} in the {second} half"
+    return f"{start}{said} {percent(inside, 1)} of the targets {where}{about}."
 
 
 def _sentence(code: str, worst: Transforms, tolerance: float, part: _Part) -> str:
@@ -239,9 +246,12 @@ def _sentence(code: str, worst: Transforms, tolerance: float, part: _Part) -> st
     if code == "biased":
         above = 1 - worst.share(0.5)
         low = "low" if above > 0.5 else "high"
-        return f"Biased: the forecasts are too {low}; {above:.1%} of the targets are above the predicted median{about}."
+        return (
+            f"Biased: the forecasts are too {low}; {percent(above, 1)} of the targets are above the predicted "
+            f"median{about}."
+        )
     return {
-        "calibrated": f"Calibrated to within {tolerance:g}: {holds}",
+        "calibrated": f"Calibrated to within {as_given(tolerance)}: {holds}",
         "consistent": f"Consistent with calibration, as far as {counted(n_rows)} can tell: " + holds,
         "over-confident": "Too narrow (over-confident): " + holds,
         "under-confident": "Too wide (under-confident): " + holds,

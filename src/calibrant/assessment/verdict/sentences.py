@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant
 from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of
 from calibrant.hypotest.finding.revealed import IMPOSSIBLE, LEVEL, Evidence, at_length, in_words
@@ -9,7 +10,6 @@ from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 from calibrant.results.assessment import smallest_pvalue
-from calibrant.results.writing import counted, pvalue, share
 
 RARE = 0.01
 """Shares below this are written with more digits."""
@@ -78,7 +78,7 @@ def headline(case: Case) -> str:
 
 def _lead(case: Case) -> str:
     if case.code == "calibrated":
-        return f"Calibrated to within {case.tolerance:g}"
+        return f"Calibrated to within {as_given(case.tolerance)}"
     if case.code == "consistent":
         return f"Consistent with calibration, as far as {counted(case.predictions.n_rows)} can tell"
     words = _kind(case)
@@ -125,7 +125,7 @@ def _beside_one(slope: float) -> str:
     >>> _beside_one(0.6213), _beside_one(1.0042), _beside_one(1.0)
     ('0.62', '1.004', '1')
     """
-    texts = (f"{slope:.{digits}g}" for digits in range(2, 7))
+    texts = (significant(slope, digits) for digits in range(2, 7))
     return next((text for text in texts if float(text) != 1), "1")
 
 
@@ -145,8 +145,8 @@ def explain(case: Case) -> str:
     sentences = [_about_the_error(case), _about_the_test(case), _about_the_size(case)]
     if case.is_coarse and case.scale != BEYOND:
         sentences.append(
-            f"A tolerance of {case.tolerance:g} is coarse where the rarer class has a share of "
-            f"{100 * case.rarer:.2g}%: give a smaller one."
+            f"A tolerance of {as_given(case.tolerance)} is coarse where the rarer class has a share of "
+            f"{significant(100 * case.rarer, 2)}%: give a smaller one."
         )
     return " ".join(sentences)
 
@@ -156,14 +156,15 @@ def _about_the_error(case: Case) -> str:
     what = f"calibration error{'' if case.is_binary else ' of the confidence'} (root mean square, debiased)"
     if case.is_certain:
         which = "predictions are exactly 0 or 1" if case.is_binary else "confidences are exactly 1"
-        return f"The {what} is {size.error:.3g}. All {which}: chance plays no part."
+        return f"The {what} is {significant(size.error)}. All {which}: chance plays no part."
     if size.low is None and size.detectable == 0:
         verb = "is" if case.predictions.n_rows == 1 else "are"
         return f"{counted(case.predictions.n_rows).capitalize()} {verb} too few to measure the {what}."
-    limits = "" if size.low is None else f" (95% limits {size.low:.3g} to {size.high:.3g})"
+    limits = "" if size.low is None else f" (95% limits {between((size.low, size.high), significant)})"
     return (
-        f"The {what} is {size.error:.3g}{limits}. For a perfectly calibrated model it would be {size.expected:.3g} on "
-        f"average by chance, and up to {size.detectable:.3g} in 95 of 100 data sets of this size."
+        f"The {what} is {significant(size.error)}{limits}. For a perfectly calibrated model it would be "
+        f"{significant(size.expected)} on average by chance, and up to {significant(size.detectable)} in 95 of "
+        "100 data sets of this size."
     )
 
 
@@ -191,7 +192,7 @@ def _about_the_test(case: Case) -> str:
 
 
 def _about_the_size(case: Case) -> str:
-    tolerance = f"the tolerance of {case.tolerance:g}"
+    tolerance = f"the tolerance of {as_given(case.tolerance)}"
     if case.scale == WITHIN:
         return f"The difference is real, but within {tolerance}." if case.is_found else f"It is within {tolerance}."
     if case.scale == BEYOND:
@@ -210,8 +211,8 @@ def _about_the_worst(worst: ClassSize | None) -> str:
     """Say how large the error of the worst class is, if classes were measured."""
     if worst is None or not worst.name:
         return ""
-    limits = "" if worst.low is None else f" (95% limits {worst.low:.3g} to {worst.high:.3g})"
-    return f" Class {worst.name} against the rest has an error of {worst.error:.3g}{limits}."
+    limits = "" if worst.low is None else f" (95% limits {between((worst.low, worst.high), significant)})"
+    return f" Class {worst.name} against the rest has an error of {significant(worst.error)}{limits}."
 
 
 def percentages(first: float, second: float) -> tuple[str, str]:
@@ -224,7 +225,7 @@ def percentages(first: float, second: float) -> tuple[str, str]:
     """
     digits = 2 if 0 < min(first, second) < RARE or max(first, second) < RARE else 1
     for more in (digits, digits + 1):
-        written = share(first, more), share(second, more)
+        written = percent(first, more), percent(second, more)
         if written[0] != written[1]:
             return written
-    return share(first, digits), share(second, digits)
+    return percent(first, digits), percent(second, digits)

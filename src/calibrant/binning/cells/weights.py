@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 
@@ -40,8 +41,9 @@ def as_units(weights: FloatArray) -> IntArray:
     if bad.any():
         row = int(bad.argmax())
         raise InputError(
-            f"weights of a sketch must be 0 or lie between 2^-20 and 2^20, but row {row} has {weights[row]:g}: they "
-            "are summed as multiples of 2^-20. Multiply all of them by one number, which changes nothing."
+            f"weights of a sketch must be 0 or lie between 2^-20 and 2^20, but row {row} has "
+            f"{as_given(weights[row])}: they are summed as multiples of 2^-20. Multiply all of them by one number, "
+            "which changes nothing."
         )
     return units.astype(np.int64)
 

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee, average, refuse_exact
 from calibrant.calibrators.forecasts.ranks import order_statistic, rank_at_least, rank_at_most
@@ -190,4 +191,4 @@ def _as_quantiles(law: Distribution) -> Quantiles:
 
 
 def _listed(levels: FloatArray) -> str:
-    return ", ".join(f"{level:g}" for level in levels[:12]) + (", ..." if len(levels) > 12 else "")
+    return ", ".join(as_given(level) for level in levels[:12]) + (", ..." if len(levels) > 12 else "")

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from calibrant._border.checks import check_copies
+from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.exceptions import InputError
@@ -197,7 +198,7 @@ def frame_of(law: Distribution) -> Frame:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            f"distributions must have positive, finite spreads, but the spread in row {row} is {unit[row]:g} "
+            f"distributions must have positive, finite spreads, but the spread in row {row} is {as_given(unit[row])} "
             f"({int(bad.sum())} of {len(unit)} rows). Drop such rows."
         )
     return Frame(law.mean(), unit)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.numerals import count, counted, percent, pvalue
 from calibrant._border.types import BoolArray, FloatArray, Rng
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts.conformal import Conformal
@@ -11,7 +12,6 @@ from calibrant.calibrators.forecasts.ranks import SLACK, coverage_law, coverage_
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.results import CoveredPart, DrawnIntervals, IntervalCheck, PredictionIntervals
-from calibrant.results.writing import pvalue as written
 
 DRAWN = 60
 """Rows that a figure shows."""
@@ -167,22 +167,27 @@ def _drawn(ends: _Ends) -> DrawnIntervals:
 
 
 def _headline(
-    fitted: Conformal, total: CoveredPart, parts: list[CoveredPart], pvalue: float | None, confidence: float | None
+    fitted: Conformal, total: CoveredPart, parts: list[CoveredPart], tested: float | None, confidence: float | None
 ) -> str:
-    level = f"{100 * fitted.level:g}%"
-    rows = f"{total.n_samples:,} targets that they were not fitted to"
-    sure = "" if confidence is None else f" with a confidence of {100 * confidence:g}%"
+    level = percent(fitted.level)
+    rows = f"{count(total.n_samples)} targets that they were not fitted to"
+    sure = "" if confidence is None else f" with a confidence of {percent(confidence)}"
     if not np.isfinite(total.width):
-        few = f"Intervals of {level}{sure} are infinite for most rows: {total.n_fitted:,} rows of the fit are too few."
+        few = (
+            f"Intervals of {level}{sure} are infinite for most rows: {counted(total.n_fitted)} of the fit are too few."
+        )
         return few + (" A group needs more of its own." if parts else "")
-    held = f"Intervals of {level}{sure} hold {total.covered:.1%} of {rows}; the forecasts' own hold {total.before:.1%}."
-    if pvalue is None:
+    held = (
+        f"Intervals of {level}{sure} hold {percent(total.covered, 1)} of {rows}; the forecasts' own hold "
+        f"{percent(total.before, 1)}."
+    )
+    if tested is None:
         return f"{held} Whether that is chance is not tested."
-    if pvalue < LEAST_PVALUE:
+    if tested < LEAST_PVALUE:
         where = f" in {min(parts, key=_doubt).name}" if parts else ""
         doubt = "these rows may not be exchangeable with those of the fit"
-        return f"{held} Fewer than promised{where}, beyond chance ({written(pvalue)}): {doubt}."
-    return f"{held} The promise is kept{' in every group' if parts else ''}, up to chance ({written(pvalue)})."
+        return f"{held} Fewer than promised{where}, beyond chance ({pvalue(tested)}): {doubt}."
+    return f"{held} The promise is kept{' in every group' if parts else ''}, up to chance ({pvalue(tested)})."
 
 
 def _doubt(part: CoveredPart) -> float:

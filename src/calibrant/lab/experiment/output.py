@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant._border.numerals import count, four_decimals, percent, with_sign
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_atomically, write_text
 from calibrant.lab.experiment.plan import Plan, make_plan
@@ -32,7 +33,6 @@ from calibrant.results import (
     as_record,
     known_limits,
 )
-from calibrant.results.writing import four_decimals, percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,8 +180,8 @@ def _curve_rows(curves: Sequence[PipelineCurves]) -> Iterator[dict[str, object]]
         for name, line in lines.items():
             for point in zip(line.predicted.tolist(), line.observed.tolist(), line.count.tolist(), strict=True):
                 about = {"seed": entry.seed, "pipeline": entry.pipeline, "curve": name}
-                predicted, observed, count = point
-                yield about | {"predicted": round(predicted, 6), "observed": round(observed, 6), "rows": int(count)}
+                predicted, observed, rows = point
+                yield about | {"predicted": round(predicted, 6), "observed": round(observed, 6), "rows": int(rows)}
 
 
 def _learning_rows(curves: Sequence[LearningCurve]) -> Iterator[dict[str, object]]:
@@ -199,7 +199,7 @@ def as_markdown(result: ExperimentResult) -> str:
     if len(result.seeds) > 1:
         lines += ["", f"## Mean over {len(result.seeds)} seeds, and the range", "", *_over_seeds(result)]
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
-        lines += ["", f"## Seed {seed}: values on {comparison.n_samples:,} test rows", "", *_values(comparison)]
+        lines += ["", f"## Seed {seed}: values on {count(comparison.n_samples)} test rows", "", *_values(comparison)]
         lines += ["", f"## Seed {seed}: differences from {_plain(comparison.baseline)}", "", *_differences(comparison)]
     return "\n".join(lines) + "\n"
 
@@ -208,10 +208,10 @@ def _about(result: ExperimentResult) -> list[str]:
     first = result.comparisons[0]
     share = percent(first.level)
     words = (
-        f"Data: {result.data}. Pipelines are compared with {_plain(first.baseline)} by {first.n_resamples:,} bootstrap "
-        f"samples of the test rows. \\* the {share} limits of the difference exclude 0; \\*\\* also after Holm's "
-        "adjustment for the number of pipelines. In brackets: limits, where a valid method is known. KDE bandwidths "
-        "were chosen on the calibration rows."
+        f"Data: {result.data}. Pipelines are compared with {_plain(first.baseline)} by {count(first.n_resamples)} "
+        f"bootstrap samples of the test rows. \\* the {share} limits of the difference exclude 0; \\*\\* also after "
+        "Holm's adjustment for the number of pipelines. In brackets: limits, where a valid method is known. KDE "
+        "bandwidths were chosen on the calibration rows."
     )
     return [f"{words} {_plain(rule(first))}".rstrip()]
 
@@ -270,8 +270,8 @@ def _difference(difference: Difference | None, level: float) -> str:
     if difference is None:
         return ""
     limits = known_limits(difference)
-    shown = "" if limits is None else f" [{limits[0]:+.3g}, {limits[1]:+.3g}]"
-    return f"{difference.value:+.3g}{stars(difference, level)}{shown}"
+    shown = "" if limits is None else f" [{with_sign(limits[0])}, {with_sign(limits[1])}]"
+    return f"{with_sign(difference.value)}{stars(difference, level)}{shown}"
 
 
 def _plain(name: str) -> str:

@@ -134,7 +134,7 @@ def check_fits(model: nn.Module, state: object, name: str) -> None:
     odd = sorted(map(str, expected.items() ^ found.items()))
     if odd:
         raise InputError(
-            f"{name} belongs to another network: {len(odd)} names or shapes of weights differ, such as {odd[0]:.100}. "
+            f"{name} belongs to another network: {len(odd)} names or shapes of weights differ, such as {odd[0][:100]}. "
             "Build the network as it was saved."
         )
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.calibrators.inverse_temperature import best_log_beta
 from calibrant.calibrators.scaling import finite
@@ -107,7 +108,7 @@ class Trainer:
             if value is not None and not math.isfinite(value):
                 raise InputError(
                     f"the loss must stay finite, but is {value} in epoch {len(self.epochs) + 1}. Lower the learning "
-                    f"rate of {self.schedule.learning_rate:g}, and scale the inputs to unit variance."
+                    f"rate of {as_given(self.schedule.learning_rate)}, and scale the inputs to unit variance."
                 )
         return seen
 

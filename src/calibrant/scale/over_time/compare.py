@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
+from calibrant._border.numerals import count, counted, pvalue
 from calibrant._border.types import FloatArray, IntArray, Rng
 from calibrant._core.laws import logistic_variance
 from calibrant.exceptions import InputError
 from calibrant.results import ChangeTest
-from calibrant.results.writing import pvalue as written
 from calibrant.scale.over_time.cells import CELLS_PER_UNIT, Cells, merged
 from calibrant.scale.over_time.days import Day, cells_of
 from calibrant.scale.over_time.lines import Line, require_line
@@ -150,25 +150,26 @@ def _redraw(
 
 
 def _headline(
-    names: tuple[str, str], pvalue: float, omnibus: float, effects: dict[str, float], n_resamples: int
+    names: tuple[str, str], common: float, omnibus: float, effects: dict[str, float], n_resamples: int
 ) -> str:
-    if pvalue <= LEVEL:
+    if common <= LEVEL:
         is_seen = abs(effects["shift"]) > 2 * effects["shift_error"]
         how = f"the event is {'more' if effects['shift'] > 0 else 'less'}" if is_seen else "on average the event is as"
         return (
-            f"Calibration changed from {names[0]} to {names[1]} (p = {pvalue:.2g}): at the same prediction {how} "
-            f"frequent. Log-odds changed by {with_limits(effects['shift'], effects['shift_error'], '+')} at their "
-            f"centre, and their slope by {with_limits(effects['slope'], effects['slope_error'], '+')}."
+            f"Calibration changed from {names[0]} to {names[1]} ({pvalue(common)}): at the same "
+            f"prediction {how} frequent. Log-odds changed by "
+            f"{with_limits(effects['shift'], effects['shift_error'])} at their centre, and their slope by "
+            f"{with_limits(effects['slope'], effects['slope_error'])}."
         )
     if omnibus <= LEVEL:
-        found = written(omnibus, 1 / (n_resamples + 1))
+        found = pvalue(omnibus, 1 / (n_resamples + 1))
         return f"Calibration changed from {names[0]} to {names[1]}, though not in level and slope ({found})."
-    return f"No sign that calibration changed from {names[0]} to {names[1]} (p = {pvalue:.2g})."
+    return f"No sign that calibration changed from {names[0]} to {names[1]} ({pvalue(common)})."
 
 
 def _notes(names: tuple[str, str], days: list[Cells]) -> tuple[str, ...]:
     return tuple(
-        f"{name}: {day.n_refuted:,} of {day.n_certain:,} rows predicted with exactly 0 or 1 were wrong; such "
+        f"{name}: {count(day.n_refuted)} of {counted(day.n_certain)} predicted with exactly 0 or 1 were wrong; such "
         "rows are left out."
         for name, day in zip(names, days, strict=True)
         if day.n_refuted

@@ -2,9 +2,9 @@
 
 import math
 
+from calibrant._border.numerals import as_given, count, counted, decimals, percent, significant
 from calibrant.results import Change, Repair, WatchResult
 from calibrant.results.over_time import WIDE
-from calibrant.results.writing import counted
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.days import missing_dates
 
@@ -28,7 +28,7 @@ def headline(result: WatchResult) -> str:
 def story(result: WatchResult) -> tuple[str, ...]:
     """Tell what was found, in sentences."""
     change = result.change
-    chance = f"{100 * result.alpha:g}%"
+    chance = percent(result.alpha)
     limit = odds(result.log_limit)
     if change is None:
         top = max(result.days, key=lambda day: day.log_e)
@@ -59,8 +59,8 @@ def _plugin(result: WatchResult) -> list[str]:
     rows = counted(result.reference["n_samples"], "row")
     sentence = (
         f"If the calibration of the reference were known exactly, the evidence would have reached {odds(max(found))}, "
-        f"with the limit at {1 / result.alpha:g}; as it is estimated from {rows}, the least evidence against any line "
-        "that it allows counts."
+        f"with the limit at {as_given(1 / result.alpha)}; as it is estimated from {rows}, the least evidence against "
+        "any line that it allows counts."
     )
     return [sentence]
 
@@ -80,19 +80,19 @@ def _size(change: Change, result: WatchResult) -> str:
     event = f"class {change.class_name} was observed" if change.class_name else "the event happened"
     event = "the predicted class was right" if result.settings.get("top_label") else event
     return (
-        f"From then on, {event} in {100 * change.observed:.3g}% of {counted(change.n_samples, 'row')}, "
-        f"where {100 * change.predicted:.3g}% was {expected}: a shift of log-odds by "
+        f"From then on, {event} in {percent(change.observed)} of {counted(change.n_samples, 'row')}, "
+        f"where {percent(change.predicted)} was {expected}: a shift of log-odds by "
         f"{with_limits(change.shift, change.shift_error)}; "
-        f"their slope is {with_limits(change.slope, change.slope_error, '')}."
+        f"their slope is {with_limits(change.slope, change.slope_error, sign=False)}."
     )
 
 
-def with_limits(value: float, error: float | None, sign: str = "+") -> str:
+def with_limits(value: float, error: float | None, *, sign: bool = True) -> str:
     """Write a value with its 95% limits."""
     if error is None:
-        return f"{value:{sign}.3f}"
-    low, high = value - WIDE * error, value + WIDE * error
-    return f"{value:{sign}.3f} (95% limits {low:{sign}.3f} to {high:{sign}.3f})"
+        return decimals(value, sign=sign)
+    low, high = (decimals(value + side * WIDE * error, sign=sign) for side in (-1, 1))
+    return f"{decimals(value, sign=sign)} (95% limits {low} to {high})"
 
 
 def _repair(repair: Repair, log_limit: float) -> list[str]:
@@ -114,19 +114,19 @@ def _fitted_to(repair: Repair) -> str:
     """Name the days of the repair, which are fewer than those of the slope and shift before it."""
     fitted, later = len(repair.fitted), len(repair.later)
     if later:
-        first = "the first" if fitted == 1 else f"the first {fitted:,}"
-        return f"{first} of these {fitted + later:,} days (shift and slope above: to all)"
-    return "this day" if fitted == 1 else f"these {fitted:,} days"
+        first = "the first" if fitted == 1 else f"the first {count(fitted)}"
+        return f"{first} of these {count(fitted + later)} days (shift and slope above: to all)"
+    return "this day" if fitted == 1 else f"these {count(fitted)} days"
 
 
 def _formula(repair: Repair) -> str:
     if repair.intercept is None or repair.slope is None:
         return ""
     if repair.name == "intercept" and abs(repair.slope - 1) < 1e-9:
-        return f": add {repair.intercept:+.3f} to the log-odds"
+        return f": add {decimals(repair.intercept, sign=True)} to the log-odds"
     if repair.name == "slope" and abs(repair.intercept) < 1e-9:
-        return f": divide the log-odds by {1 / repair.slope:.3f}"
-    return f": new log-odds are {repair.intercept:.3f} + {repair.slope:.3f} times those predicted"
+        return f": divide the log-odds by {decimals(1 / repair.slope)}"
+    return f": new log-odds are {decimals(repair.intercept)} + {decimals(repair.slope)} times those predicted"
 
 
 def _later(repair: Repair, gain: float | None, log_limit: float) -> str:
@@ -147,7 +147,7 @@ def notes(names: list[str], days: list[Cells]) -> tuple[str, ...]:
     if refuted:
         wrong, certain = (sum(getattr(day, what) for day in days) for what in ("n_refuted", "n_certain"))
         found.append(
-            f"{counted(wrong, 'row')} of {certain:,} that were predicted with exactly 0 or 1 were wrong, "
+            f"{counted(wrong, 'row')} of {count(certain)} that were predicted with exactly 0 or 1 were wrong, "
             f"which refutes these predictions outright: {listed(refuted)}. Such rows do not count as evidence."
         )
     empty = [name for name, day in zip(names, days, strict=True) if not day.n_rows]
@@ -177,9 +177,9 @@ def odds(log_e: float) -> str:
     ('20', '5,850', '10^43')
     """
     if log_e >= math.log(1e5):
-        return f"10^{log_e / math.log(10):.0f}"
-    rounded = float(f"{math.exp(log_e):.3g}")
-    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
+        return f"10^{decimals(log_e / math.log(10), 0)}"
+    rounded = float(significant(math.exp(log_e)))
+    return count(rounded) if rounded >= 1000 else as_given(rounded)
 
 
 def _gain(gain: float) -> str:
@@ -190,4 +190,4 @@ def _gain(gain: float) -> str:
     >>> _gain(1001.4), _gain(32.41)
     ('1,001', '32.4')
     """
-    return f"{gain:,.0f}" if abs(gain) >= 100 else f"{gain:.3g}"
+    return count(gain) if abs(gain) >= 100 else significant(gain)
