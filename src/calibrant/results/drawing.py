@@ -1,12 +1,13 @@
 """What a reliability figure shows, for everything that draws one: words, limits, points that are off."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from calibrant._border.types import BoolArray
 from calibrant.results.curves import ReliabilityCurve
-from calibrant.results.writing import percent
+from calibrant.results.writing import number, percent
 
 BLUE, RED = "#0072B2", "#D55E00"
 """Colours of a curve and of what is off: they stay apart for colour-blind readers and in print."""
@@ -47,6 +48,14 @@ WORDS = {
     ),
 }
 """By the view of a curve."""
+
+TILTED = "Frequency minus prediction"
+"""The vertical axis of a figure of distances from the diagonal: what is above it stays above."""
+
+
+def words_of(curves: Iterable[ReliabilityCurve]) -> Words:
+    """Return the words of a figure: confidence only if all of its curves are about it."""
+    return WORDS["top-label" if all(curve.view == "top-label" for curve in curves) else "class"]
 
 
 def is_dense(curve: ReliabilityCurve) -> bool:
@@ -92,3 +101,14 @@ def limits_label(curve: ReliabilityCurve) -> str:
     """
     noun = "band" if is_dense(curve) else "interval"
     return f"{percent(curve.level)} {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"
+
+
+def error_text(curve: ReliabilityCurve) -> str:
+    """Name the error of the curve with its value; an empty text if it is not known."""
+    return "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
+
+
+def worst_first(curves: Sequence[ReliabilityCurve]) -> list[int]:
+    """Return the numbers of curves by descending error; those without one come last."""
+    errors = [-1.0 if curve.error is None else curve.error.value for curve in curves]
+    return sorted(range(len(errors)), key=lambda i: -errors[i])
