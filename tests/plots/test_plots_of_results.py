@@ -163,14 +163,14 @@ class TestCumulative:
 
 
 class TestBias:
-    def test_points_are_prediction_minus_frequency_and_limits_change_sides(self, over):
+    def test_points_are_frequency_minus_prediction_with_their_limits(self, over):
         curve = reliability_curve(over)
         ax = plots.plot_bias(curve)
         drawn = next(one for one in ax.lines if len(one.get_xdata()) == len(curve.predicted))
-        assert drawn.get_ydata().tolist() == (curve.predicted - curve.observed).tolist()
+        assert drawn.get_ydata().tolist() == (curve.observed - curve.predicted).tolist()
         (whiskers,) = [one for one in ax.collections if hasattr(one, "get_segments") and len(one.get_segments()) > 2]
         ends = np.array(whiskers.get_segments())[:, :, 1]
-        assert ends == pytest.approx(np.column_stack([curve.predicted - curve.high, curve.predicted - curve.low]))
+        assert ends == pytest.approx(np.column_stack([curve.low - curve.predicted, curve.high - curve.predicted]))
 
     def test_one_wild_bin_of_few_rows_does_not_set_the_scale(self):
         rng = np.random.default_rng(0)
@@ -178,7 +178,7 @@ class TestBias:
         y = rng.random(20_000) < p
         ax = plots.plot_bias(reliability_curve(Predictions(np.append(p, 0.99), np.append(y, 0))))
         assert ax.get_ylim()[1] < 0.2
-        assert [one.get_marker() for one in ax.lines].count("^") == 1
+        assert [one.get_marker() for one in ax.lines].count("v") == 1
 
     def test_a_curve_without_limits_error_and_histogram_is_drawn(self, over):
         curve = replace(kernel_curve(over, bandwidth=0.1), error=None, histogram=None)
