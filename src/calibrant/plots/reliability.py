@@ -94,7 +94,7 @@ def plot_bias(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
     ax.set(xlim=SIDES, ylim=figure.ends, xlabel=words.horizontal, ylabel=TILTED)
     diagonal(ax, None, figure.calibrated)
     _draw(ax, figure, words, spread(curve))
-    low = float(figure.y.mean()) < 0  # Then there is more room for the legend above.
+    low = float(np.average(figure.y, weights=curve.weight)) < 0  # Then there is more room for the legend above.
     note(ax, ", ".join(_facts(curve)), below=low)
     _legend(ax, figure, "upper right" if low else "lower right")
     return ax
