@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -181,25 +182,32 @@ def odd():
     return reliability_curve(Predictions(np.append(p, [0.01, 0.99]), np.append(y, [1, 0])))
 
 
-OVER = binary(2000, seed=2, sharpness=2.0)
-FEW = Predictions(np.repeat([0.1, 0.3, 0.5, 0.8], 100), labels=np.arange(400) % 10 < 4)
+@cache
+def over():
+    return binary(2000, seed=2, sharpness=2.0)
+
+
+def few():
+    return Predictions(np.repeat([0.1, 0.3, 0.5, 0.8], 100), labels=np.arange(400) % 10 < 4)
+
+
 CURVES = {
-    "points": reliability_curve(OVER),
-    "vague points": reliability_curve(binary(150, seed=2, sharpness=2.0)),
-    "points beyond": odd(),
-    "confidence": reliability_curve(sharpened(calibrated(n=500, k=4), 2.0)),
-    "a line": kernel_curve(OVER, bandwidth=0.1, n_resamples=39, rng=0),
-    "a line with a confidence band": isotonic_curve(binary(250, seed=1), n_resamples=39, band="confidence", rng=0),
-    "a line alone": kernel_curve(OVER, bandwidth=0.1),
-    "points with a consistency band": isotonic_curve(FEW, n_resamples=39, rng=0),
-    "no histogram": replace(reliability_curve(OVER), histogram=None),
-    "one point": reliability_curve(Predictions([0.3], labels=[1])),
+    "points": lambda: reliability_curve(over()),
+    "vague points": lambda: reliability_curve(binary(150, seed=2, sharpness=2.0)),
+    "points beyond": odd,
+    "confidence": lambda: reliability_curve(sharpened(calibrated(n=500, k=4), 2.0)),
+    "a line": lambda: kernel_curve(over(), bandwidth=0.1, n_resamples=39, rng=0),
+    "a line with intervals": lambda: isotonic_curve(binary(250, seed=1), n_resamples=39, band="confidence", rng=0),
+    "a line alone": lambda: kernel_curve(over(), bandwidth=0.1),
+    "points with a band": lambda: isotonic_curve(few(), n_resamples=39, rng=0),
+    "no histogram": lambda: replace(reliability_curve(over()), histogram=None),
+    "one point": lambda: reliability_curve(Predictions([0.3], labels=[1])),
 }
 
 
 @pytest.mark.parametrize("name", CURVES)
 def test_page_notebook_and_matplotlib_show_the_same(name):
-    curve = CURVES[name]
+    curve = CURVES[name]()
     for tilted in (False, True):
         one, other = drawn(curve, tilted=tilted), on_the_page(curve, tilted=tilted)
         agree(one, other)
@@ -212,7 +220,7 @@ def test_page_notebook_and_matplotlib_show_the_same(name):
 
 def test_the_cases_hold_all_that_can_differ():
     """So that agreement of empty lists is not taken for agreement."""
-    found = [drawn(curve, tilted=tilted) for curve in CURVES.values() for tilted in (False, True)]
+    found = [drawn(curve(), tilted=tilted) for curve in CURVES.values() for tilted in (False, True)]
     assert sum(len(one.triangles) for one in found) == 2
     assert any(one.lines["off"] for one in found)
     assert any(one.lines["faint"] for one in found)
@@ -222,7 +230,7 @@ def test_the_cases_hold_all_that_can_differ():
 
 
 def test_the_scale_of_the_bias_view_fits_all_curves_on_it():
-    wide, narrow = CURVES["points"], reliability_curve(binary(2000, seed=2))
+    wide, narrow = CURVES["points"](), reliability_curve(binary(2000, seed=2))
     both = views.views(as_series({"a": assessment(curve=narrow), "b": assessment(curve=wide)}))[-1].figure.__html__()
     frame = Tree(both).find("rect", class_="frame")[0][0]
     assert scales(Tree(both))[1](float(frame["y"])) == pytest.approx(plot_bias(wide).get_ylim()[1], abs=2e-4)

@@ -235,7 +235,7 @@ def _panel(title: str, rows: str, curve: ReliabilityCurve) -> Panel:
     parts = [
         element("rect", x=MARGIN, y=MARGIN, width=SMALL_SIDE, height=SMALL_SIDE, class_="frame bordered"),
         svg.line(SMALL_X(0), SMALL_Y(0), SMALL_X(1), SMALL_Y(1), "diagonal"),
-        *small_curve(reliability_figure(curve), (SMALL_X, SMALL_Y), 3.2),
+        *small_curve(reliability_figure(curve), (SMALL_X, SMALL_Y), 4.2),
         *bars(spread(replace(curve, histogram=None)), SMALL_X, base, SMALL_STRIP),
     ]
     box = f"0 0 {svg.coordinate(SMALL_SIDE + 2 * MARGIN)} {svg.coordinate(base + 1)}"

@@ -19,7 +19,6 @@ SIDE, LEFT, BELOW, STRIP = 200.0, 56.0, 34.0, 14.0
 MOST_POINTS = 300
 """A line with more points is thinned: a notebook keeps every figure it shows."""
 
-FONT = {"font-size": "11", "font-family": "sans-serif", "fill": "currentColor"}
 STYLES = {
     "axis": {"stroke": "currentColor", "stroke-opacity": "0.4"},
     "band": {"fill": "currentColor", "fill-opacity": "0.15"},
@@ -32,7 +31,7 @@ STYLES = {
     "marker off": {"fill": RED},
     "share": {"fill": BLUE},
     "share rest": {"fill": "currentColor", "fill-opacity": "0.3"},
-    "tick": FONT,
+    "tick": {"font-size": "11", "font-family": "sans-serif", "fill": "currentColor"},
     "vague": {"opacity": "0.4"},
     "whisker": {"stroke": BLUE},
     "whisker soft": {"stroke": "currentColor", "stroke-width": "6", "stroke-opacity": "0.2"},

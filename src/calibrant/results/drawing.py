@@ -63,19 +63,15 @@ def is_dense(curve: ReliabilityCurve) -> bool:
     return len(curve.predicted) >= MANY_POINTS
 
 
-def off_points(curve: ReliabilityCurve) -> BoolArray:
-    """Mark the points that speak against calibration; none if there are no limits."""
+def judged_points(curve: ReliabilityCurve) -> tuple[BoolArray, BoolArray]:
+    """Mark the points that speak against calibration, and those whose confidence interval says little."""
+    none = np.zeros(len(curve.predicted), dtype=bool)
     if curve.low is None or curve.high is None:
-        return np.zeros(len(curve.predicted), dtype=bool)
-    reference = curve.predicted if curve.band == "confidence" else curve.observed
-    return (reference < curve.low) | (reference > curve.high)
-
-
-def vague_points(curve: ReliabilityCurve) -> BoolArray:
-    """Mark the points whose confidence interval says little."""
-    if curve.low is None or curve.high is None or curve.band != "confidence":
-        return np.zeros(len(curve.predicted), dtype=bool)
-    return curve.high - curve.low > VAGUE
+        return none, none
+    has_intervals = curve.band == "confidence"
+    reference = curve.predicted if has_intervals else curve.observed
+    off = (reference < curve.low) | (reference > curve.high)
+    return off, curve.high - curve.low > VAGUE if has_intervals else none
 
 
 def runs(marked: BoolArray) -> list[slice]:

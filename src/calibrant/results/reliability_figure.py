@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.results.curves import ReliabilityCurve
-from calibrant.results.drawing import is_dense, limits_label, off_points, runs, vague_points
+from calibrant.results.drawing import is_dense, judged_points, limits_label, runs
 
 FIRM = 0.98
 """Points that stand for this share of the rows, those nearest to 0, decide where a tilted figure ends."""
@@ -71,7 +71,7 @@ def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: fl
     """
     end = (tilted_end([curve]) if end is None else end) if tilted else 1.0
     y, low, high = _heights(curve, tilted=tilted)
-    off, vague, is_line = off_points(curve), vague_points(curve), is_dense(curve)
+    (off, vague), is_line = judged_points(curve), is_dense(curve)
     misses = "limits miss 0" if tilted else "limits miss the diagonal"
     return ReliabilityFigure(
         ends=(-end if tilted else 0.0, end),
