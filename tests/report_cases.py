@@ -282,7 +282,7 @@ def assessment(name="model", *, classes=("ant", "bee", "cat"), metrics=None, gro
         verdict=verdict(),
         metrics={key: measured(key, value) for key, value in values.items()},
         test=consistency(),
-        curve=curve(),
+        curve=replace(curve(), view="class" if len(classes) == 2 else "top-label"),
         classes=summaries(classes),
         settings={"seed": 0, "resamples": 99, "version": "0.0"},
     )

@@ -45,7 +45,7 @@ for ax, (name, p) in zip(axes, {"before": test, "after": after}.items(), strict=
 fig.tight_layout()
 
 # %%
-# Prediction minus frequency shows the remaining error on a larger scale.
+# The bias, prediction minus frequency, shows the remaining error on a larger scale.
 
 fig, ax = plt.subplots(figsize=(6, 3))
 plot_bias(reliability_curve(after, EqualMass(10)), ax=ax)

@@ -17,6 +17,7 @@ from calibrant import Predictions, reliability_curve
 from calibrant.counts import LaplaceCorrection
 from calibrant.curves import classwise_curves, isotonic_curve, kernel_curve
 from calibrant.plots import plot_calibration_map, plot_classwise, plot_reliability, plot_roc, plot_tree
+from calibrant.plots.canvas import PALETTE
 from calibrant.results import CalibrationMap
 from calibrant.roc import calibration_map, convex_hull, hull_probabilities, roc_curve
 from calibrant.trees import ProbabilityTree, tree_diagram
@@ -68,11 +69,13 @@ class TestReliability:
         assert ax.get_aspect() == 1
         assert ax.get_xlim() == ax.get_ylim() == (-0.025, 1.025)
         assert line(ax, "perfectly calibrated").get_xydata().tolist() == [[0, 0], [1, 1]]
-        (text,) = ax.texts
+        *sides, text = ax.texts
+        assert [side.get_text() for side in sides] == ["predicted\ntoo low", "predicted\ntoo high"]
         assert text.get_text() == f"{curve.error.name} {curve.error.value:#.3g}\n400 rows"
         (strip,) = ax.child_axes
         heights = [bar.get_height() for bar in strip.patches]
-        assert heights == pytest.approx([*curve.histogram.positives, *(-curve.histogram.negatives)])
+        rows = np.array([curve.histogram.positives, -curve.histogram.negatives])
+        assert heights == pytest.approx((np.sign(rows) * np.sqrt(np.abs(rows) / np.abs(rows).max())).ravel())
         picture = rendered(ax)
         assert 0.02 < (picture < 0.98).mean() < 0.5
 
@@ -107,17 +110,17 @@ class TestReliability:
     def test_more_classes_name_confidence_and_correctness(self):
         ax = plot_reliability(reliability_curve(calibrated(k=4)))
         assert (ax.get_xlabel(), ax.get_ylabel()) == ("Confidence in the predicted class", "How often it is right")
-        assert [text.get_text() for text in ax.child_axes[0].texts] == ["right", "wrong"]
+        assert [text.get_text() for text in ax.child_axes[0].texts][:2] == ["wrong", "right"]
 
     def test_a_curve_without_error_and_histogram_is_drawn(self):
         ax = plot_reliability(replace(reliability_curve(binary(50)), error=None, histogram=None))
-        assert ax.texts[0].get_text() == "50 rows"
-        assert not ax.child_axes
+        assert ax.texts[-1].get_text() == "50 rows"
+        assert next(text.get_text() for text in ax.child_axes[0].texts) == "rows"  # Their outcomes are not known.
 
     def test_one_row_is_drawn(self):
         ax = plot_reliability(reliability_curve(Predictions([0.3], labels=[1])))
         rendered(ax)
-        assert ax.texts[0].get_text().endswith("1 row")
+        assert ax.texts[-1].get_text().endswith("1 row")
 
     def test_the_strip_of_a_subplot_stays_inside_the_figure(self):
         figure = Figure(figsize=(9, 4), layout="constrained")
@@ -135,9 +138,11 @@ class TestClasswise:
     def test_few_classes_have_a_name_each_and_the_average_is_on_top(self):
         curves = classwise_curves(sharpened(calibrated(n=500, k=4), 0.5), partial(kernel_curve, bandwidth=0.1))
         ax = plot_classwise(curves)
+        worst = np.argsort([-curve.error.value for curve in curves.curves], kind="stable")
         assert [label.partition(":")[0] for label in labels(ax)] == [
-            "perfectly calibrated", "0", "1", "2", "3", "average of 4 classes",
+            "perfectly calibrated", *map(str, worst), "average of 4 classes",
         ]  # fmt: skip
+        assert [line.get_color() for line in ax.lines[1:5]] == [PALETTE[k] for k in worst]  # Whatever the order is.
         average = next(found for found in ax.lines if str(found.get_label()).startswith("average"))
         assert average.get_ydata().tolist() == curves.average.observed.tolist()
         assert average.get_zorder() == max(found.get_zorder() for found in ax.lines)

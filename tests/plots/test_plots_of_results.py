@@ -163,7 +163,7 @@ class TestCumulative:
 
 
 class TestBias:
-    def test_points_are_prediction_minus_frequency_and_limits_change_sides(self, over):
+    def test_points_are_prediction_minus_frequency_with_their_limits(self, over):
         curve = reliability_curve(over)
         ax = plots.plot_bias(curve)
         drawn = next(one for one in ax.lines if len(one.get_xdata()) == len(curve.predicted))

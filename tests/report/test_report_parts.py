@@ -112,8 +112,11 @@ class TestFigures:
         assert float(third["cy"]) == pytest.approx(bottom - 0.4 * side, abs=0.01)
 
     def test_axes_are_named_by_the_number_of_classes(self):
-        assert diagram.axis_titles(as_series(assessment()))[0] == "Confidence in the predicted class"
-        assert diagram.axis_titles(as_series(assessment(classes=("no", "yes"))))[0] == "Predicted probability"
+        two, three = assessment(classes=("no", "yes")), assessment()
+        assert "Confidence in the predicted class" in drawn_binned(three)
+        assert "Predicted probability" in drawn_binned(two)
+        both = views.views(as_series({"two": two, "three": three}))[0].figure.__html__()
+        assert ("Predicted probability" in both, "Confidence" in both) == (True, False)
 
     def test_a_dense_curve_has_a_band_and_no_points(self):
         drawn = drawn_binned(assessment(curve=replace(curve(n_points=200), band="consistency")))

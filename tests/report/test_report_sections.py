@@ -23,8 +23,9 @@ from calibrant.report import (
 )
 from calibrant.report.page import rounded
 from calibrant.report.series import as_series
-from calibrant.report.thin import facts, points
+from calibrant.report.thin import facts
 from calibrant.results import Interval
+from calibrant.results.reliability_figure import reliability_figure
 from report_cases import (
     Tree,
     advised,
@@ -85,9 +86,9 @@ class TestViews:
         assert [v.key for v in views.views(as_series(assessment()))] == ["binned", "bias"]
 
     def test_a_curve_is_thick_where_it_leaves_its_band(self):
-        own = points(dense_curve())
-        assert not any(p.off for p in own if p.predicted < 0.5)
-        assert any(p.off for p in own)
+        own = reliability_figure(dense_curve())
+        assert not own.off[own.x < 0.5].any()
+        assert own.off.any()
         drawn = views.views(as_series(pictured()))[0].figure.__html__()
         assert drawn.count('class="curve strong"') >= 1
 
@@ -115,9 +116,9 @@ class TestViews:
         assert "few distinct values in model 1, so that" in said(many, few)
 
     def test_points_name_the_kind_of_their_limits(self):
-        assert "90% band" in facts(points(dense_curve())[3], dense_curve())
+        assert "90% band" in facts(dense_curve(), 3)
         bare = replace(dense_curve(), low=None, high=None)
-        assert not any("%" in key for key in facts(points(bare)[3], bare))
+        assert not any("%" in key for key in facts(bare, 3))
 
     def test_the_histogram_hangs_other_rows_below_the_line(self):
         strip = views.views(as_series(pictured()))[0].strips[0].__html__()
@@ -134,8 +135,11 @@ class TestViews:
         zero = drawn.find("line", class_="diagonal")[0][0]
         assert zero["y1"] == zero["y2"] == "200"
         heights = [float(a["cy"]) for a, _ in drawn.find("circle") if a["class"].startswith("marker")]
-        assert heights[:2] == [200, 200]  # Two points lie on the diagonal, and the others equally far below it.
-        assert heights[2] == heights[3] == heights[4] > 200
+        assert heights[:2] == [
+            200,
+            200,
+        ]  # Two points lie on the diagonal, and the others equally far above 0: too high.
+        assert heights[2] == heights[3] == heights[4] < 200
 
     def test_the_running_sum_says_where_the_worst_interval_is(self):
         words = views.reading(as_series(pictured()))

@@ -574,12 +574,12 @@ def is_file_name(word):
 def test_hostile_file_names_change_no_element(tmp_path, monkeypatch):
     from calibrant import cli
 
-    names = [word for word in HOSTILE if is_file_name(word)][::3]  # Titles of pages are tested with all words.
-    assert len(names) >= 14
+    words = [word for word in HOSTILE if is_file_name(word)][::3]  # Titles of pages are tested with all words.
+    assert len(words) >= 14
     monkeypatch.setattr("calibrant.cli.judging.Judging.grouped", lambda *_: (None, None))
     monkeypatch.setattr("calibrant.cli.judging.Judging.assess", lambda _, p, name, *words, **more: assessment(name))
     shapes = []
-    for name in ("word", *names):
+    for name in ("word", *words):
         (tmp_path / name).touch()
         out = tmp_path / "page.html"
         assert cli.main(["report", str(tmp_path / name), "--out", str(out)]) == 0

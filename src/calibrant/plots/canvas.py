@@ -19,6 +19,10 @@ PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A4FBF", "#8
 """One colour per class, up to ten."""
 
 
+SIDES = (-0.025, 1.025)
+"""The horizontal axis of probabilities: 0 to 1, with room for markers at the ends."""
+
+
 def axes_or_new(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "Axes":
     """Return the axes given, or those of a new figure of this size in inches, of which pyplot does not know."""
     if ax is not None:
@@ -33,7 +37,7 @@ def axes_or_new(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "
 def unit_square(ax: "Axes", horizontal: str, vertical: str) -> None:
     """Make the axes a square from 0 to 1 with the same ticks and room for markers at the ends; name them."""
     ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    ax.set(xlim=(-0.025, 1.025), ylim=(-0.025, 1.025), xticks=ticks, yticks=ticks, xlabel=horizontal, ylabel=vertical)
+    ax.set(xlim=SIDES, ylim=SIDES, xticks=ticks, yticks=ticks, xlabel=horizontal, ylabel=vertical)
     ax.set_aspect("equal", adjustable="box")
     open_frame(ax)
 
@@ -43,9 +47,9 @@ def open_frame(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def diagonal(ax: "Axes", label: str) -> None:
-    """Draw the line of equal coordinates, below everything else."""
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=label)
+def diagonal(ax: "Axes", label: str | None, heights: tuple[float, float] = (0, 1)) -> None:
+    """Draw the line of equal coordinates, or one of other heights at 0 and 1, below everything else."""
+    ax.plot([0, 1], heights, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=label)
 
 
 def shown_name(name: str, length: int = 24) -> str:
@@ -56,21 +60,26 @@ def shown_name(name: str, length: int = 24) -> str:
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
 
-def note(ax: "Axes", text: str, height: float = 0.97, fontsize: str | None = "small") -> None:
-    """Write in the upper left corner."""
-    ax.text(0.03, height, text, transform=ax.transAxes, va="top", color=INK, fontsize=fontsize)
+def note(ax: "Axes", text: str, *, fontsize: str | None = "small", below: bool = False) -> None:
+    """Write in the upper left corner, or in the lower one."""
+    height, side = (0.03, "bottom") if below else (0.97, "top")
+    ax.text(0.03, height, text, transform=ax.transAxes, va=side, color=INK, fontsize=fontsize)
+
+
+def faded(colour: str, vague: BoolArray) -> list[tuple[str, float]]:
+    """Return the colour of each point, pale for those that say little."""
+    return [(colour, 0.4 if pale else 1.0) for pale in vague.tolist()]
 
 
 def mark_points(
-    ax: "Axes", x: FloatArray, y: FloatArray, size: FloatArray, *, off: BoolArray, shown: BoolArray, label: str
+    ax: "Axes", x: FloatArray, y: FloatArray, size: FloatArray, *, off: BoolArray, label: str, vague: BoolArray
 ) -> None:
     """Draw points, those that are off as red diamonds; `label` says what off means."""
-    for chosen, colour, marker, name in ((~off, BLUE, "o", None), (off, RED, "D", label)):
-        here = chosen & shown
+    for here, colour, marker, name in ((~off, BLUE, "o", None), (off, RED, "D", label)):
         if here.any():
             ax.scatter(
                 *(x[here], y[here], size[here]),
-                color=colour,
+                color=faded(colour, vague[here]),
                 marker=marker,
                 edgecolors="white",
                 linewidths=0.6,

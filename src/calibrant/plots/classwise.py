@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from calibrant._border.numerals import number
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, shown_name, unit_square
 from calibrant.results import ClasswiseCurves, ReliabilityCurve
+from calibrant.results.drawing import worst_first
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,8 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     curves : ClasswiseCurves
-        Up to ten classes have a colour each. Of more, the five with the largest error have, and the others are grey.
+        Up to ten classes have a colour each, the largest error first. Of more, the five with the largest error have,
+        and the others are grey.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
@@ -36,10 +38,11 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
     ax = axes_or_new(ax, 7.8, 5.0)
     unit_square(ax, "Predicted probability of the class", "Observed frequency of the class")
     diagonal(ax, "perfectly calibrated")
-    named = _named(curves)
+    worst, few = worst_first(curves.curves), len(curves.curves) <= FEW_CLASSES
+    named = worst if few else worst[:NAMED]
     _grey_lines(ax, [curve for k, curve in enumerate(curves.curves) if k not in named])
-    for colour, k in zip(PALETTE, named, strict=False):
-        curve = curves.curves[k]
+    for place, k in enumerate(named):
+        colour, curve = PALETTE[k if few else place], curves.curves[k]  # In two figures, few classes look the same.
         label = _label(curves.names[k], curve)
         ax.plot(curve.predicted, curve.observed, color=colour, linewidth=1.2, alpha=0.9, zorder=3, label=label)
     average = curves.average
@@ -61,15 +64,6 @@ def _legend(ax: "Axes", average: ReliabilityCurve) -> None:
         ax.legend(loc="lower left", bbox_to_anchor=(-0.25, 1.0), **shared)
     else:
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small", title_fontsize="small", **shared)
-
-
-def _named(curves: ClasswiseCurves) -> list[int]:
-    """Return the classes to name, in their own order if all are named, else by descending error."""
-    classes = list(range(len(curves.curves)))
-    if len(classes) <= FEW_CLASSES:
-        return classes
-    errors = [-1.0 if curve.error is None else curve.error.value for curve in curves.curves]
-    return sorted(classes, key=lambda k: -errors[k])[:NAMED]
 
 
 def _grey_lines(ax: "Axes", curves: list[ReliabilityCurve]) -> None:

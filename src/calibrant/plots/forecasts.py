@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant._border.numerals import counted, percent
+from calibrant._border.numerals import as_given, counted, percent
 from calibrant._border.types import BoolArray
 from calibrant.plots.canvas import GREY, INK, axes_or_new, diagonal, mark_points, note, open_frame, unit_square
 from calibrant.results import IntervalCheck, PITHistogram, QuantileCurve, SpreadCurve
@@ -58,7 +58,7 @@ def plot_pit(histogram: PITHistogram, ax: "Axes | None" = None) -> "Axes":
     ax.axhline(100 * histogram.expected / total, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
     ax.set(xlim=(0, 1), xlabel="Probability integral transform", ylabel="Targets (%)")
     ax.set_ylim(0, 1.4 * float(max(count.max(), high.max())))
-    note(ax, counted(histogram.n_samples), 0.98)
+    note(ax, counted(histogram.n_samples))
     ax.legend(loc="upper right", frameon=False, fontsize="small", handlelength=1.2, borderpad=0.1)
     return ax
 
@@ -141,8 +141,8 @@ def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":
     label = f"{percent(curve.level)} confidence"
     ax.vlines(curve.predicted, curve.low, curve.high, colors=BLUE, linewidth=1.2, zorder=2, label=label)
     off = (curve.predicted < curve.low) | (curve.predicted > curve.high)
-    size, shown = np.full(len(off), 32.0), np.ones(len(off), dtype=bool)
-    mark_points(ax, curve.predicted, curve.observed, size, off=off, shown=shown, label="limits miss the diagonal")
+    size, vague = np.full(len(off), 32.0), np.zeros(len(off), dtype=bool)
+    mark_points(ax, curve.predicted, curve.observed, size, off=off, label="limits miss the diagonal", vague=vague)
     ax.set(xlabel="Predicted standard deviation", ylabel="Root mean squared error", xlim=ends, ylim=ends)
     ax.set_aspect("equal", adjustable="box")
     note(ax, counted(int(curve.count.sum())))
@@ -171,7 +171,7 @@ def _round_ticks(ax: "Axes") -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter("{as_given(x)}")
+        axis.set_major_formatter(lambda x, _: as_given(x))
 
 
 def _chance(level: float) -> str:

@@ -1,26 +1,29 @@
 """Reliability diagrams."""
 
+from dataclasses import replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from calibrant._border.numerals import counted, number
-from calibrant._border.types import BoolArray, FloatArray
+from calibrant._border.numerals import counted, percent
 from calibrant.plots.canvas import (
     GREY,
     INK,
-    MINUS,
     PALE,
     PALETTE,
+    SIDES,
     axes_or_new,
     diagonal,
+    faded,
     mark_points,
     note,
     open_frame,
     unit_square,
 )
-from calibrant.results import OutcomeHistogram, ReliabilityCurve
-from calibrant.results.drawing import BLUE, RED, WORDS, Words, is_dense, limits_label, off_points
+from calibrant.results import ReliabilityCurve
+from calibrant.results.drawing import BLUE, RED, WORDS, Words, error_text, words_of
+from calibrant.results.reliability_figure import Kind, ReliabilityFigure, Strip, reliability_figure, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +48,9 @@ def plot_reliability(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes
     Notes
     -----
     Diamonds and red stretches are off: the confidence limits miss the diagonal, or the curve leaves the consistency
-    band. The strip above the square counts rows, upwards those for which the event happened, downwards the others.
+    band. Faint points stand for too few rows to say much. The strip above the square shows where the rows are, on a
+    root scale: upwards those for which the event happened, downwards the others. Its number is the share of the
+    tallest bar.
 
     Examples
     --------
@@ -54,73 +59,18 @@ def plot_reliability(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('Predicted probability', 'Observed frequency')
     """
+    figure, words = reliability_figure(curve), WORDS[curve.view]
     ax = axes_or_new(ax)
-    words = WORDS[curve.view]
     unit_square(ax, words.horizontal, words.vertical)
-    diagonal(ax, "perfectly calibrated")
-    draw_limits(ax, curve, curve.low, curve.high)
-    label = "limits miss the diagonal" if curve.band == "confidence" else "outside the band"
-    draw_curve(ax, curve, curve.observed, label)
-    note(ax, "\n".join(facts(curve)), fontsize=None)
-    if curve.histogram is not None:
-        strip(ax, curve.histogram, words)
-    ax.legend(loc="lower right", frameon=False, fontsize="small")
+    diagonal(ax, "perfectly calibrated", figure.calibrated)
+    _draw(ax, figure, words, spread(curve))
+    note(ax, "\n".join(_facts(curve)), fontsize=None)
+    _legend(ax, figure, "lower right")
     return ax
 
 
-def draw_limits(ax: "Axes", curve: ReliabilityCurve, low: FloatArray | None, high: FloatArray | None) -> None:
-    """Draw the limits at their heights: whiskers of points, the band of a line."""
-    if low is None or high is None:
-        return
-    confidence, label = curve.band == "confidence", limits_label(curve)
-    if is_dense(curve):
-        colour = BLUE if confidence else GREY
-        ax.fill_between(curve.predicted, low, high, color=colour, alpha=0.25, linewidth=0, zorder=2, label=label)
-    else:
-        colour, width = (BLUE, 1.2) if confidence else (PALE, 7)
-        ax.vlines(curve.predicted, low, high, colors=colour, linewidth=width, zorder=2, label=label)
-
-
-def draw_curve(ax: "Axes", curve: ReliabilityCurve, y: FloatArray, label: str, inside: BoolArray | None = None) -> None:
-    """Draw the curve at its heights: points, of which only those `inside` have markers, or a line if there are many."""
-    off, x = off_points(curve), curve.predicted
-    if not is_dense(curve):
-        ax.plot(x, y, color=BLUE, linewidth=1, alpha=0.5, zorder=3)
-        size = 18 + 70 * (curve.weight / curve.weight.sum()) ** 0.5
-        mark_points(ax, x, y, size, off=off, shown=np.ones(len(x), bool) if inside is None else inside, label=label)
-        return
-    ax.plot(x, y, color=BLUE, linewidth=1.6, zorder=3)
-    if off.any():
-        outside = np.where(off, y, np.nan)
-        ax.plot(x, outside, label=label, color=RED, linewidth=2.6, solid_capstyle="round", zorder=4)
-
-
-def facts(curve: ReliabilityCurve) -> list[str]:
-    """Return the error of the curve, if it is known, and how many rows it stands for."""
-    error = [] if curve.error is None else [f"{curve.error.name} {number(curve.error.value)}"]
-    return [*error, counted(int(curve.count.sum()))]
-
-
-def strip(ax: "Axes", histogram: OutcomeHistogram, words: Words) -> None:
-    """Stand the histogram on top of the axes, one outcome upwards and the other downwards."""
-    panel = ax.inset_axes((0.0, 1.02, 1.0, 0.16), sharex=ax)
-    left, width = histogram.edges[:-1], histogram.edges[1:] - histogram.edges[:-1]
-    panel.bar(left, histogram.positives, width, align="edge", color=BLUE)
-    panel.bar(left, -histogram.negatives, width, align="edge", color=PALE)
-    panel.axhline(0, color=INK, linewidth=0.6)
-    panel.text(1.01, 0.75, words.event, transform=panel.transAxes, va="center", fontsize="small", color=BLUE)
-    panel.text(1.01, 0.25, words.other, transform=panel.transAxes, va="center", fontsize="small", color=GREY)
-    top = max(histogram.positives.max(), histogram.negatives.max()) or 1.0
-    panel.set_ylim(-1.05 * top, 1.05 * top)
-    panel.set_axis_off()
-
-
-FIRM = 0.98
-"""The vertical axis is chosen to fit the points that represent this share of the rows."""
-
-
 def plot_bias(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
-    """Draw prediction minus frequency against the prediction, so that small errors are visible.
+    """Draw the bias, prediction minus frequency, against the prediction, so that small errors are visible.
 
     Parameters
     ----------
@@ -135,57 +85,99 @@ def plot_bias(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
 
     Notes
     -----
-    Above 0 predictions are too high. The vertical axis fits the points that stand for 98% of the rows; triangles at
-    its ends are points beyond it, which represent few rows.
+    Above 0, predictions are too high: what is below the diagonal of `plot_reliability` is above 0 here. The vertical
+    axis fits the points, with their limits, that stand for 98% of the rows; triangles at its ends are points beyond it.
     """
+    figure, words = reliability_figure(curve, tilted=True), words_of([curve], tilted=True)
     ax = axes_or_new(ax, 5.0, 4.2)
     open_frame(ax)
-    words = WORDS[curve.view]
-    ax.set(xlim=(-0.01, 1.01), xlabel=words.horizontal, ylabel=f"Prediction {MINUS} frequency")
-    bias = curve.predicted - curve.observed
-    end = _end(curve, bias)
-    ax.set_ylim(-end, end)
-    ax.axhline(0, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    if curve.low is not None and curve.high is not None:
-        draw_limits(ax, curve, curve.predicted - curve.high, curve.predicted - curve.low)
-    inside = np.abs(bias) <= end
-    draw_curve(ax, curve, bias, "limits miss 0" if curve.band == "confidence" else "outside the band", inside)
-    if not is_dense(curve):
-        _beyond(ax, curve, bias, ~inside)
-    note(ax, ", ".join(facts(curve)), 0.98)
-    _beside(ax, 1.0, "too high →", "top")
-    _beside(ax, 0.0, "← too low", "bottom")
-    if curve.histogram is not None:
-        strip(ax, curve.histogram, words)
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(loc="lower right", frameon=False, fontsize="small", handlelength=1.4)
+    ax.set(xlim=SIDES, ylim=figure.ends, xlabel=words.horizontal, ylabel=words.vertical)
+    diagonal(ax, None, figure.calibrated)
+    _draw(ax, figure, words, spread(curve))
+    low = float(np.average(figure.y, weights=curve.weight)) < 0  # Then there is more room for the legend above.
+    note(ax, ", ".join(_facts(curve)), below=low)
+    _legend(ax, figure, "upper right" if low else "lower right")
     return ax
 
 
-def _beside(ax: "Axes", height: float, word: str, side: Literal["top", "bottom"]) -> None:
-    """Write along the right edge of the axes."""
-    place = ax.transAxes
-    ax.text(1.02, height, word, transform=place, rotation=90, va=side, color=GREY, fontsize="small", fontstyle="italic")
+def _facts(curve: ReliabilityCurve) -> list[str]:
+    """Return the error of the curve, if it is known, and how many rows it stands for."""
+    return [*filter(None, [error_text(curve)]), counted(int(curve.count.sum()))]
 
 
-def _end(curve: ReliabilityCurve, bias: FloatArray) -> float:
-    """Return the end of the vertical axis: about half of it holds the firm points, the rest is for the legend."""
-    order = np.argsort(np.abs(bias))
-    weight = np.cumsum(curve.weight[order])
-    last = int(np.searchsorted(weight, FIRM * weight[-1]))
-    largest = float(np.abs(bias)[order[min(last, len(order) - 1)]])
-    width = 0.0
-    if curve.low is not None and curve.high is not None:
-        width = float(np.average(curve.high - curve.low, weights=curve.weight)) / 2
-    return 1.9 * max(largest, width) or 0.01
+LINES: dict[Kind, dict[str, Any]] = {
+    "faint": {"color": BLUE, "linewidth": 0.8, "alpha": 0.35, "zorder": 3},
+    "plain": {"color": BLUE, "linewidth": 1.4, "zorder": 3},
+    "off": {"color": RED, "linewidth": 2.6, "solid_capstyle": "round", "zorder": 4},
+}
+"""How stretches of a curve are drawn."""
+
+LARGEST = 9.4
+"""Diameter, in points, of a mark that stands for all rows."""
 
 
-def _beyond(ax: "Axes", curve: ReliabilityCurve, bias: FloatArray, beyond: BoolArray) -> None:
-    low, high = ax.get_ylim()
-    for i in np.flatnonzero(beyond).tolist():
-        end, marker = (high, "^") if bias[i] > 0 else (low, "v")
-        colour = RED if off_points(curve)[i] else BLUE
-        ax.plot(curve.predicted[i], end, color=colour, marker=marker, markersize=6, clip_on=False, zorder=4)
+def _draw(ax: "Axes", figure: ReliabilityFigure, words: Words, rows: Strip) -> None:
+    """Draw limits, lines and marks, the spread of the rows above them, and at the side what being above means."""
+    _limits(ax, figure, BLUE if not figure.is_soft else GREY if figure.is_line else PALE)
+    for kind, parts in figure.lines.items():
+        y = np.full(len(figure.x), np.nan)
+        for part in parts:
+            y[part] = figure.y[part]
+        if parts:
+            ax.plot(figure.x, y, label=figure.off_label if kind == "off" else None, **LINES[kind])
+    if not figure.is_line:
+        _marks(ax, figure)
+    _strip(ax, rows, words)
+    style: dict[str, Any] = {"rotation": 90, "color": GREY, "fontsize": "x-small", "fontstyle": "italic"}
+    for height, word, side in ((1.0, words.above, "top"), (0.0, words.below, "bottom")):
+        ax.text(1.01, height, "\n".join(wrap(word, 10)), transform=ax.transAxes, va=side, **style)
+
+
+def _limits(ax: "Axes", figure: ReliabilityFigure, colour: str, alpha: float = 0.25) -> None:
+    """Draw the band of a line, or the whiskers of points."""
+    x, low, high, label = figure.x, figure.low, figure.high, figure.limits_label
+    if low is None or high is None:
+        return
+    if figure.is_line:
+        ax.fill_between(x, low, high, color=colour, alpha=alpha, linewidth=0, zorder=2, label=label)
+    else:
+        width = 7 if figure.is_soft else 1.2
+        ax.vlines(x, low, high, colors=faded(colour, figure.vague), linewidth=width, zorder=2, label=label)
+
+
+def _marks(ax: "Axes", figure: ReliabilityFigure) -> None:
+    """Draw the points, those beyond the axis as triangles at its end."""
+    inside, size, vague = figure.beyond == 0, (LARGEST * figure.size) ** 2, figure.vague
+    x, y, size = figure.x[inside], figure.y[inside], size[inside]
+    mark_points(ax, x, y, size, off=figure.off[inside], label=figure.off_label, vague=vague[inside])
+    for i in np.flatnonzero(figure.beyond).tolist():
+        end, marker = (figure.ends[1], "^") if figure.beyond[i] > 0 else (figure.ends[0], "v")
+        (colour,) = faded(RED if figure.off[i] else BLUE, vague[i : i + 1])
+        ax.plot(figure.x[i], end, color=colour, marker=marker, markersize=6, clip_on=False, zorder=4)
+
+
+def _strip(ax: "Axes", rows: Strip, words: Words) -> None:
+    """Stand the spread of the predictions on top of the axes, one outcome upwards and the other downwards."""
+    panel = ax.inset_axes((0.0, 1.02, 1.0, 0.16), sharex=ax)
+    left, right = np.array(rows.spans).T
+    panel.bar(left, rows.up, right - left, align="edge", color=BLUE)
+    panel.axhline(0, color=INK, linewidth=0.6)
+    panel.set_ylim(0 if rows.down is None else -1.05, 1.05)
+    style: dict[str, Any] = {"transform": panel.transAxes, "va": "center", "fontsize": "small"}
+    if rows.down is not None:
+        panel.bar(left, -rows.down, right - left, align="edge", color=PALE)
+        panel.text(1.01, 0.25, words.other, color=GREY, **style)
+    panel.text(1.01, 0.75, "rows" if rows.down is None else words.event, color=BLUE, **style)
+    panel.text(-0.01, 0.9, percent(round(rows.largest, 2)), color=GREY, ha="right", **style)
+    panel.set_axis_off()
+
+
+def _legend(ax: "Axes", figure: ReliabilityFigure, where: Literal["upper right", "lower right"]) -> None:
+    """Name what is drawn, if anything has a name."""
+    if ax.get_legend_handles_labels()[0]:
+        legend = ax.legend(loc=where, frameon=False, fontsize="small", handlelength=1.4)
+        for handle in () if figure.is_line else filter(None, legend.legend_handles):
+            handle.set_alpha(1)  # The first point may be faint.
 
 
 SQUARE = "calibrant-diagonal"
@@ -226,21 +218,14 @@ def add_reliability(
         diagonal(ax, "perfectly calibrated")
         ax.lines[-1].set_gid(SQUARE)
     place = len([line for line in ax.lines if line.get_gid() == _LINE])
-    style = {"color": PALETTE[place % len(PALETTE)], "marker": "" if is_dense(curve) else "o"}
-    (line,) = ax.plot(
-        curve.predicted, curve.observed, label=_label(curve, name), zorder=3, gid=_LINE, **{**style, **settings}
-    )
-    if curve.low is not None and curve.high is not None:
-        ax.fill_between(curve.predicted, curve.low, curve.high, color=line.get_color(), alpha=0.12, linewidth=0)
+    figure = reliability_figure(curve)
+    style = {"color": PALETTE[place % len(PALETTE)], "marker": "" if figure.is_line else "o"}
+    label = ", ".join(filter(None, (name, error_text(curve))))
+    (line,) = ax.plot(figure.x, figure.y, label=label, zorder=3, gid=_LINE, **{**style, **settings})
+    _limits(ax, replace(figure, limits_label="_nolegend_"), str(line.get_color()), 0.12)
     ax.legend(loc="upper left", frameon=False, fontsize="small")
     return ax, line
 
 
 _LINE = "calibrant-reliability"
 """The mark of lines of models, which are counted to choose the next colour."""
-
-
-def _label(curve: ReliabilityCurve, name: str) -> str:
-    """Return the entry of a legend."""
-    error = "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
-    return ", ".join(filter(None, (name, error)))

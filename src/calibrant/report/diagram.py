@@ -1,18 +1,18 @@
 """The reliability diagram: curves on square axes, and below them the spread of predictions; small ones of classes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from calibrant._border.numerals import count, counted, number, percent
-from calibrant._border.types import BoolArray
+from calibrant._border.numerals import count, counted, percent
+from calibrant._border.types import FloatArray
 from calibrant.report import svg
 from calibrant.report.series import Marked, Series
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.thin import Point, facts, points
+from calibrant.report.thin import facts
 from calibrant.results import Assessment, ReliabilityCurve
-from calibrant.results.drawing import WORDS, Words, is_dense, off_points, runs, vague_points
+from calibrant.results.drawing import Words, error_text, words_of
 from calibrant.results.names import name
+from calibrant.results.reliability_figure import Kind, ReliabilityFigure, Strip, reliability_figure, spread, tilted_end
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
 BOTTOM = TOP + SIDE
@@ -24,32 +24,20 @@ N_PROBES = 25
 X = Scale(0, 1, LEFT, LEFT + SIDE)
 Y = Scale(0, 1, BOTTOM, TOP)
 
-Height = Callable[[Point, float], float]
-"""The height on the page of a value at a point."""
-
 Curves = Mapping[int, ReliabilityCurve]
 """The curves of a diagram, by the number of their series."""
 
 
-def words(series: Sequence[Series]) -> Words:
-    """Return the words of a figure by what its curves compare."""
-    return WORDS["top-label" if all(s.assessment.n_classes > 2 for s in series) else "class"]
-
-
-def axis_titles(series: Sequence[Series]) -> tuple[str, str]:
-    """Name the axes."""
-    found = words(series)
-    return found.horizontal, found.vertical
-
-
-def reliability_diagram(series: Sequence[Series], curves: Curves, key: str) -> Element:
-    """Draw all curves; `key` identifies the diagram on its page."""
-    parts = [
-        *_hints(series),
-        svg.line(X(0), Y(0), X(1), Y(1), "diagonal"),
-        *(layer(s, drawn_curve(s, curves[s.index], upright(Y))) for s in series if s.index in curves),
-    ]
-    return framed(parts, Y, axis_titles(series), key)
+def reliability_diagram(series: Sequence[Series], curves: Curves, key: str, *, tilted: bool = False) -> Element:
+    """Draw all curves, or their distances from the diagonal; `key` identifies the diagram on its page."""
+    words, end = words_of(curves.values(), tilted=tilted), tilted_end([*curves.values()])
+    figures = {i: reliability_figure(curve, tilted=tilted, end=end) for i, curve in curves.items()}
+    shared = next(iter(figures.values()))
+    y = Scale(*shared.ends, Y.start, Y.stop)
+    calibrated = svg.line(X(0), y(shared.calibrated[0]), X(1), y(shared.calibrated[1]), "diagonal")
+    layers = [layer(s, _speaking_curve(s, curves[s.index], figures[s.index], y)) for s in series if s.index in curves]
+    parts = [*_hints(words), calibrated, *([clipped(layers)] if tilted else layers)]
+    return framed(parts, y, (words.horizontal, words.vertical), key)
 
 
 def framed(parts: Sequence[Element], y: Scale, titles: tuple[str, str], key: str, x: Scale = X) -> Element:
@@ -92,84 +80,83 @@ def _view_box(height: float) -> str:
     return f"0 0 {svg.coordinate(LEFT + SIDE + RIGHT)} {svg.coordinate(height)}"
 
 
-def _hints(series: Sequence[Series]) -> Iterator[Element]:
-    found = words(series)
-    yield svg.text(X(0.02), Y(0.95), found.above, "hint", "start")
-    yield svg.text(X(0.98), Y(0.03), found.below, "hint", "end")
+def _hints(words: Words) -> Iterator[Element]:
+    yield svg.text(X(0.02), Y(0.95), words.above, "hint", "start")
+    yield svg.text(X(0.98), Y(0.03), words.below, "hint", "end")
 
 
-def upright(y: Scale) -> Height:
-    """Place values as they are."""
-    return lambda _, value: y(value)
+LINES: dict[Kind, str] = {"faint": "curve vague", "plain": "curve", "off": "curve strong"}
+"""Classes of the stretches of a curve."""
+
+RADIUS = 5.0
+"""Of a mark that stands for all rows."""
+
+Scales = tuple[Scale, Scale]
 
 
-def tilted(y: Scale) -> Height:
-    """Place values by their distance from the prediction."""
-    return lambda point, value: y(value - point.predicted)
+def _speaking_curve(series: Series, curve: ReliabilityCurve, figure: ReliabilityFigure, y: Scale) -> list[Element]:
+    """Draw a curve whose points, or some along a line, show their numbers."""
+    chosen = spaced(figure.x) if figure.is_line else range(len(figure.x))
+    marks: list[Element] = []
+    for i in chosen:
+        class_ = "point probe" if figure.is_line else "point vague" if figure.vague[i] else "point"
+        parts = _mark(figure, i, (X, y), series.shape, RADIUS)
+        marks.append(speaking(series, facts(curve, i), _place(figure, i, (X, y)), parts, class_, first=not marks))
+    return [*_lines(figure, (X, y)), *marks]
 
 
-def drawn_curve(series: Series, curve: ReliabilityCurve, height: Height) -> list[Element]:
-    """Draw a curve: points with whiskers if it has few, else a line with its band and points that show numbers."""
-    own = points(curve)
-    xs, ys = [X(p.predicted) for p in own], [height(p, p.observed) for p in own]
-    if not is_dense(curve):
-        marks = [mark(series, curve, p, height, first=i == 0) for i, p in enumerate(own)]
-        lines = [svg.polyline(xs, ys, "curve vague"), *_stretches(own, height, ~vague_points(curve), "curve")]
-        return [*(_band(own, xs, height) if curve.band == "consistency" else ()), *lines, *marks]
-    probes = [_probe(series, curve, p, height, first=i == 0) for i, p in enumerate(spaced(own))]
-    lines = [svg.polyline(xs, ys, "curve"), *_stretches(own, height, off_points(curve), "curve strong")]
-    return [*_band(own, xs, height), *lines, *probes]
+def small_curve(figure: ReliabilityFigure, scales: Scales, radius: float) -> Iterator[Element]:
+    """Draw a curve that does not speak, with marks of at most this radius."""
+    yield from _lines(figure, scales)
+    for i in range(0 if figure.is_line else len(figure.x)):
+        yield element("g", *_mark(figure, i, scales, 0, radius), class_="vague" if figure.vague[i] else None)
 
 
-def _band(own: Sequence[Point], xs: Sequence[float], height: Height) -> Iterator[Element]:
-    low = [height(p, p.low) for p in own if p.low is not None]
-    high = [height(p, p.high) for p in own if p.high is not None]
-    if low:
-        yield svg.band(xs, low, high, "band")
+def _lines(figure: ReliabilityFigure, scales: Scales) -> Iterator[Element]:
+    """Draw the band, if the curve is a line, and the stretches of the curve."""
+    x, y = ([scale(v) for v in values.tolist()] for scale, values in zip(scales, (figure.x, figure.y), strict=True))
+    if figure.is_line and figure.low is not None and figure.high is not None:
+        low, high = ([scales[1](v) for v in limit.tolist()] for limit in (figure.low, figure.high))
+        yield svg.band(x, low, high, "band")
+    for kind, parts in figure.lines.items():
+        yield from (svg.polyline(x[part], y[part], LINES[kind]) for part in parts)
 
 
-def _stretches(own: Sequence[Point], height: Height, marked: BoolArray, class_: str) -> Iterator[Element]:
-    """Draw the stretches of a curve along which its points are marked."""
-    for run in runs(marked):
-        yield svg.polyline([X(p.predicted) for p in own[run]], [height(p, p.observed) for p in own[run]], class_)
+def _place(figure: ReliabilityFigure, i: int, scales: Scales) -> tuple[float, float]:
+    """Return where a mark is: at its point, or at the end of the axis."""
+    end = figure.ends[1 if figure.beyond[i] > 0 else 0]
+    return scales[0](float(figure.x[i])), scales[1](end if figure.beyond[i] else float(figure.y[i]))
 
 
-def spaced(own: Sequence[Point], most: int = N_PROBES) -> list[Point]:
-    """Return points at about equal distances along the axis of the predictions."""
-    if len(own) <= most:
-        return list(own)
-    low, high = own[0].predicted, own[-1].predicted
-    cells: dict[int, Point] = {}
-    for p in own:
-        cells.setdefault(int(most * (p.predicted - low) / ((high - low) or 1.0) * (1 - 1e-9)), p)
+def _mark(figure: ReliabilityFigure, i: int, scales: Scales, shape: int, radius: float) -> Iterator[Element]:
+    """Draw a point, with its whisker unless the curve is a line."""
+    (x, y), beyond = _place(figure, i, scales), int(figure.beyond[i])
+    if not figure.is_line and figure.low is not None and figure.high is not None:
+        class_ = "whisker soft" if figure.is_soft else "whisker"
+        yield svg.line(x, scales[1](figure.low[i]), x, scales[1](figure.high[i]), class_)
+    class_ = "marker off" if figure.off[i] else "marker"
+    if beyond:
+        yield svg.marker(3 if beyond > 0 else 4, x, y + 6 * beyond, 4.4, class_)  # Its tip is at the edge.
+    else:
+        yield svg.marker(shape, x, y, 4.0 if figure.is_line else radius * figure.size[i], class_)
+
+
+def spaced(x: FloatArray, most: int = N_PROBES) -> list[int]:
+    """Return which points of a curve are at about equal distances along the axis of the predictions."""
+    if len(x) <= most:
+        return [*range(len(x))]
+    width = float(x[-1] - x[0]) or 1.0
+    cells: dict[int, int] = {}
+    for i, value in enumerate(x.tolist()):
+        cells.setdefault(int(most * (value - float(x[0])) / width * (1 - 1e-9)), i)
     return [*cells.values()]
-
-
-def mark(series: Series, curve: ReliabilityCurve, point: Point, height: Height, *, first: bool) -> Element:
-    """Draw a point with its whiskers, as large as the share of its rows."""
-    x, y = X(point.predicted), height(point, point.observed)
-    parts = [svg.marker(series.shape, x, y, 2.5 + 2.5 * point.share**0.5, _marker_class(point))]
-    if point.low is not None and point.high is not None:
-        parts.insert(0, svg.line(x, height(point, point.low), x, height(point, point.high), "whisker"))
-    class_ = "point vague" if point.vague else "point"
-    return speaking(series, facts(point, curve), (x, y), parts, class_, first=first)
-
-
-def _probe(series: Series, curve: ReliabilityCurve, point: Point, height: Height, *, first: bool) -> Element:
-    x, y = X(point.predicted), height(point, point.observed)
-    marker = svg.marker(series.shape, x, y, 4, _marker_class(point))
-    return speaking(series, facts(point, curve), (x, y), [marker], "point probe", first=first)
-
-
-def _marker_class(point: Point) -> str:
-    return "marker off" if point.off else "marker"
 
 
 def speaking(
     series: Marked,
     said: Mapping[str, str],
     place: tuple[float, float],
-    parts: Sequence[Element],
+    parts: Iterable[Element],
     class_: str,
     *,
     first: bool,
@@ -190,18 +177,14 @@ def speaking(
 
 def strip(series: Series, curve: ReliabilityCurve) -> Element:
     """Draw how the predictions are spread, to stand below the diagram: events above the line, the rest below."""
-    spans, up, down = _shares(curve)
-    largest = max([*up, *down], default=0.0) or 1.0
-    middle = GAP + STRIP
+    rows, middle = spread(curve), GAP + STRIP
     return element(
         "svg",
-        # Of a confident model, nearly all rows are at one end; the square root lets the others be seen.
-        svg.bars(spans, [STRIP * (v / largest) ** 0.5 for v in up], middle, "share"),
-        svg.bars(spans, [-STRIP * (v / largest) ** 0.5 for v in down], middle, "share rest"),
+        *bars(rows, X, middle, STRIP),
         svg.line(X(0), middle, X(1), middle, "axis"),
-        svg.text(LEFT - 7, GAP + 9, percent(round(largest, 2)), "tick", "end"),
+        svg.text(LEFT - 7, GAP + 9, percent(round(rows.largest, 2)), "tick", "end"),
         svg.marker(series.shape, LEFT - 12, middle, 4, "marker off"),
-        viewBox=_view_box(middle + (STRIP if any(down) else 0) + 2),
+        viewBox=_view_box(middle + (0 if rows.down is None else STRIP) + 2),
         class_=f"chart diagram {series.style}",
         data_series=str(series.index),
         hidden=None if series.shown else "",
@@ -210,15 +193,12 @@ def strip(series: Series, curve: ReliabilityCurve) -> Element:
     )
 
 
-def _shares(curve: ReliabilityCurve) -> tuple[list[tuple[float, float]], list[float], list[float]]:
-    """Return cells of the predictions in pixels, and the shares of events and of other rows in each."""
-    histogram = curve.histogram
-    if histogram is None:
-        own = points(curve)
-        return [(X(p.lower), X(p.upper)) for p in own], [p.share for p in own], [0.0] * len(own)
-    total = float(histogram.positives.sum() + histogram.negatives.sum()) or 1.0
-    up, down = (histogram.positives / total).tolist(), (histogram.negatives / total).tolist()
-    return [(X(a), X(b)) for a, b in pairwise(histogram.edges.tolist())], up, down
+def bars(rows: Strip, x: Scale, base: float, tall: float) -> Iterator[Element]:
+    """Draw how the predictions are spread, by bars of at most this height."""
+    spans = [(x(a), x(b)) for a, b in rows.spans]
+    yield svg.bars(spans, [tall * v for v in rows.up.tolist()], base, "share")
+    if rows.down is not None:
+        yield svg.bars(spans, [-tall * v for v in rows.down.tolist()], base, "share rest")
 
 
 SMALL_SIDE = 108.0
@@ -251,41 +231,15 @@ def panels(assessment: Assessment) -> list[Panel]:
     ]
 
 
-def _error(curve: ReliabilityCurve) -> str:
-    return "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
-
-
 def _panel(title: str, rows: str, curve: ReliabilityCurve) -> Panel:
-    own = points(curve)
-    shares = [p.share for p in own]
     base = MARGIN + SMALL_SIDE + 4 + SMALL_STRIP
-    largest = max(shares, default=0.0) or 1.0
-    spans = [(SMALL_X(p.lower), SMALL_X(p.upper)) for p in own]
     parts = [
         element("rect", x=MARGIN, y=MARGIN, width=SMALL_SIDE, height=SMALL_SIDE, class_="frame bordered"),
         svg.line(SMALL_X(0), SMALL_Y(0), SMALL_X(1), SMALL_Y(1), "diagonal"),
-        svg.polyline([SMALL_X(p.predicted) for p in own], [SMALL_Y(p.observed) for p in own], "curve"),
-        *_small_marks(own),
-        # Most predictions are near 0; the square root lets the rest be seen.
-        svg.bars(spans, [SMALL_STRIP * (v / largest) ** 0.5 for v in shares], base, "share"),
+        *small_curve(reliability_figure(curve), (SMALL_X, SMALL_Y), 4.2),
+        *bars(spread(replace(curve, histogram=None)), SMALL_X, base, SMALL_STRIP),
     ]
     box = f"0 0 {svg.coordinate(SMALL_SIDE + 2 * MARGIN)} {svg.coordinate(base + 1)}"
-    error = _error(curve)
-    label = f"Reliability of {title}: {error}, {rows}"
-    figure = element("svg", *parts, viewBox=box, class_="chart small", role="img", aria_label=label)
-    return Panel(title, error, rows, figure)
-
-
-def _small_marks(own: Sequence[Point]) -> list[Element]:
-    return [_small_mark(p, p.low, p.high) for p in own if p.low is not None and p.high is not None]
-
-
-def _small_mark(point: Point, low: float, high: float) -> Element:
-    x = SMALL_X(point.predicted)
-    marker = "marker off" if point.off else "marker"
-    return element(
-        "g",
-        svg.line(x, SMALL_Y(low), x, SMALL_Y(high), "whisker"),
-        element("circle", cx=x, cy=SMALL_Y(point.observed), r=2.4, class_=marker),
-        class_="vague" if point.vague else None,
-    )
+    label = f"Reliability of {title}: {error_text(curve)}, {rows}"
+    drawn = element("svg", *parts, viewBox=box, class_="chart small", role="img", aria_label=label)
+    return Panel(title, error_text(curve), rows, drawn)

@@ -24,6 +24,7 @@ from calibrant.results import (
     Verdict,
     names,
 )
+from calibrant.results.drawing import worst_first
 from calibrant.results.parts import parts_in_words
 
 if TYPE_CHECKING:
@@ -209,9 +210,8 @@ def _forecast_recommendation(result: ForecastRecommendation) -> list[Element]:
 
 
 def _classwise(result: ClasswiseCurves) -> list[Element]:
-    named = zip(result.names, result.curves, strict=True)
-    ordered = sorted(named, key=lambda pair: -1.0 if pair[1].error is None else -pair[1].error.value)
-    return [_table(("class", "error"), [(name, _value(curve.error)) for name, curve in ordered])]
+    rows = [(result.names[k], _value(result.curves[k].error)) for k in worst_first(result.curves)]
+    return [_table(("class", "error"), rows)]
 
 
 def _learning(result: LearningCurve) -> list[Element]:

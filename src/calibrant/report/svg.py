@@ -168,14 +168,15 @@ def grid(x: Scale, y: Scale, *, about: int = 5) -> Iterator[Element]:
 
 
 def marker(shape: int, x: float, y: float, radius: float, class_: str) -> Element:
-    """Draw one of four shapes of about equal area: circle, square, diamond, triangle."""
+    """Draw one of the shapes of about equal area: circle, square, diamond, triangle; the fifth points downwards."""
     if shape == 0:
         return element("circle", cx=x, cy=y, r=radius, class_=class_)
-    size = radius * (0.9, 1.25, 1.35)[shape - 1]
+    size = radius * (0.9, 1.25, 1.35, 1.35)[shape - 1]
     corners = {
         1: [(-size, -size), (size, -size), (size, size), (-size, size)],
         2: [(0.0, -size), (size, 0.0), (0.0, size), (-size, 0.0)],
         3: [(0.0, -size), (size, 0.75 * size), (-size, 0.75 * size)],
+        4: [(0.0, size), (size, -0.75 * size), (-size, -0.75 * size)],
     }[shape]
     points = " ".join(f"{coordinate(x + dx)},{coordinate(y + dy)}" for dx, dy in corners)
     return element("polygon", points=points, class_=class_)

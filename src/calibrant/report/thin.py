@@ -1,52 +1,13 @@
 """Results made light enough for a page: curves of a few hundred points, without what no reader of a page uses."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from calibrant._border.numerals import count, decimals, number, percent
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results import Assessment, ClasswiseCurves, ReliabilityCurve
-from calibrant.results.drawing import LIMITS, off_points, vague_points
-
-
-@dataclass(frozen=True)
-class Point:
-    """One point of a curve."""
-
-    predicted: float
-    observed: float
-    low: float | None
-    high: float | None
-    lower: float
-    upper: float
-    count: float
-    weight: float
-    total: float
-    off: bool
-    """Whether the limits speak against calibration here."""
-    vague: bool
-    """Whether a confidence interval says little."""
-
-    @property
-    def share(self) -> float:
-        """The weight, of that of all points."""
-        return self.weight / self.total
-
-    @property
-    def percentage(self) -> str:
-        """The share in words."""
-        return percent(self.share, 1)
-
-    @property
-    def range(self) -> str:
-        """The predictions that the point summarises."""
-        return f"{position(self.lower)} to {position(self.upper)}"
-
-    @property
-    def limits(self) -> str:
-        """The limits."""
-        return "none" if self.low is None or self.high is None else f"{position(self.low)} to {position(self.high)}"
+from calibrant.results.drawing import LIMITS, worst_first
 
 
 def position(value: float) -> str:
@@ -54,27 +15,18 @@ def position(value: float) -> str:
     return decimals(value) if 0 < value < 1 else number(value).removesuffix(".00")
 
 
-def points(curve: ReliabilityCurve) -> list[Point]:
-    """Return the points of a curve, in the order of the curve."""
-    names = ("predicted", "observed", "low", "high", "lower", "upper", "count", "weight")
-    empty = [None] * len(curve.predicted)
-    columns = [empty if getattr(curve, key) is None else getattr(curve, key).tolist() for key in names]
-    total = float(curve.weight.sum()) or 1.0
-    columns += [off_points(curve).tolist(), vague_points(curve).tolist()]
-    rows = zip(*columns, strict=True)
-    return [Point(**dict(zip((*names, "off", "vague"), row, strict=True)), total=total) for row in rows]
-
-
-def facts(point: Point, curve: ReliabilityCurve) -> dict[str, str]:
-    """Return what a point says when it is pointed at."""
+def facts(curve: ReliabilityCurve, i: int) -> dict[str, str]:
+    """Return what a point of a curve says when it is pointed at."""
+    share = float(curve.weight[i]) / (float(curve.weight.sum()) or 1.0)
     found = {
-        "Predictions": point.range,
-        "Rows": f"{count(point.count)} ({point.percentage})",
-        "Mean prediction": number(point.predicted),
-        "Frequency": number(point.observed),
+        "Predictions": f"{position(float(curve.lower[i]))} to {position(float(curve.upper[i]))}",
+        "Rows": f"{count(float(curve.count[i]))} ({percent(share, 1)})",
+        "Mean prediction": number(float(curve.predicted[i])),
+        "Frequency": number(float(curve.observed[i])),
     }
-    if curve.low is not None:
-        found[f"{percent(curve.level)} {LIMITS[curve.band]}"] = point.limits
+    if curve.low is not None and curve.high is not None:
+        limits = f"{position(float(curve.low[i]))} to {position(float(curve.high[i]))}"
+        found[f"{percent(curve.level)} {LIMITS[curve.band]}"] = limits
     return found
 
 
@@ -99,8 +51,7 @@ def lighten(assessment: Assessment) -> Assessment:
 
 
 def _worst_classes(classwise: ClasswiseCurves) -> ClasswiseCurves:
-    errors = [0.0 if curve.error is None else curve.error.value for curve in classwise.curves]
-    worst = sorted(range(len(errors)), key=lambda i: (-errors[i], i))[:N_PANELS]
+    worst = worst_first(classwise.curves)[:N_PANELS]
     return ClasswiseCurves(
         names=tuple(classwise.names[i] for i in worst),
         curves=tuple(thin_curve(replace(classwise.curves[i], histogram=None)) for i in worst),

@@ -9,19 +9,14 @@ from calibrant.report.diagram import (
     Curves,
     X,
     Y,
-    axis_titles,
-    clipped,
-    drawn_curve,
     framed,
     layer,
     reliability_diagram,
     speaking,
     strip,
-    tilted,
 )
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.thin import points
 from calibrant.results import CumulativeCurve, ReliabilityCurve
 from calibrant.results.drawing import is_dense
 
@@ -47,12 +42,12 @@ KERNEL = (
     "estimate lies for a calibrated model; smoothing bends it, so that it need not follow the diagonal."
 )
 BIAS = (
-    "The distance of the binned curve from the diagonal, on a scale of its own, so that small errors show. Below "
-    "0, the event is rarer than predicted; above it, more frequent."
+    "The bias of each bin, its mean prediction minus the frequency, on a scale of its own, so that small errors show. "
+    "Above 0, the event is rarer than predicted; below it, more frequent."
 )
 BIAS_LIMITS = (
-    "Whiskers are {level} intervals, and a filled point is one whose interval misses 0. Those that few rows stand "
-    "behind may be cut off."
+    "Whiskers are {level} intervals, and a filled point is one whose interval misses 0. The axis fits the points that "
+    "stand for 98% of the rows; triangles at its ends are points beyond it."
 )
 STRIPS = (
     "The strips show how the predictions are spread, on a root scale: above the line rows where the event happened, "
@@ -131,28 +126,15 @@ def named_curves(series: Sequence[Series], name: str) -> dict[int, ReliabilityCu
 
 
 def _bias(series: Sequence[Series]) -> View:
-    """Show the distance from the diagonal on a scale of its own, so that small errors can be seen."""
+    """Show prediction minus frequency on a scale of its own, so that small errors can be seen."""
     curves = {s.index: s.curve for s in series}
-    reach = _reach(curves)
-    y = Scale(-reach, reach, Y.start, Y.stop)
-    zero = svg.line(X(0), y(0), X(1), y(0), "diagonal")
-    layers = [layer(s, drawn_curve(s, curves[s.index], tilted(y))) for s in series]
-    titles = (axis_titles(series)[0], "Frequency minus prediction")
+    figure = reliability_diagram(series, curves, "view-bias", tilted=True)
     reading = (BIAS, BIAS_LIMITS.format(level=_level(series)), STRIPS)
-    figure = framed([zero, clipped(layers)], y, titles, "view-bias")
-    names = ("bias", "Bias", "Distance from the diagonal")
-    return View(*names, figure, _strips(series, curves), reading, "curve")
+    return View("bias", "Bias", "Prediction minus frequency", figure, _strips(series, curves), reading, "curve")
 
 
 def _level(series: Sequence[Series]) -> str:
     return percent(series[0].curve.level)
-
-
-def _reach(curves: Curves) -> float:
-    """Return the largest distance from the diagonal, of points that are not vague and of their limits."""
-    own = [p for curve in curves.values() for p in points(curve) if not p.vague]
-    limits = [v - p.predicted for p in own for v in (p.observed, p.low, p.high) if v is not None]
-    return 1.1 * max((abs(v) for v in limits), default=0.0) or 0.1
 
 
 def _cumulative(series: Sequence[Series]) -> View | None:

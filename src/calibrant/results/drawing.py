@@ -1,10 +1,11 @@
 """What a reliability figure shows, for everything that draws one: words, limits, points that are off."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant._border.numerals import percent
+from calibrant._border.numerals import number, percent
 from calibrant._border.types import BoolArray
 from calibrant.results.curves import ReliabilityCurve
 
@@ -49,24 +50,31 @@ WORDS = {
 """By the view of a curve."""
 
 
+def words_of(curves: Iterable[ReliabilityCurve], *, tilted: bool = False) -> Words:
+    """Return the words of a figure: confidence only if all of its curves are about it.
+
+    A tilted one shows the bias, prediction minus frequency: what is below the diagonal is then above 0.
+    """
+    words = WORDS["top-label" if all(curve.view == "top-label" for curve in curves) else "class"]
+    if not tilted:
+        return words
+    return replace(words, vertical="Prediction minus frequency", above=words.below, below=words.above)
+
+
 def is_dense(curve: ReliabilityCurve) -> bool:
     """Return whether the curve is drawn as a line rather than as points."""
     return len(curve.predicted) >= MANY_POINTS
 
 
-def off_points(curve: ReliabilityCurve) -> BoolArray:
-    """Mark the points that speak against calibration; none if there are no limits."""
+def judged_points(curve: ReliabilityCurve) -> tuple[BoolArray, BoolArray]:
+    """Mark the points that speak against calibration, and those whose confidence interval says little."""
+    none = np.zeros(len(curve.predicted), dtype=bool)
     if curve.low is None or curve.high is None:
-        return np.zeros(len(curve.predicted), dtype=bool)
-    reference = curve.predicted if curve.band == "confidence" else curve.observed
-    return (reference < curve.low) | (reference > curve.high)
-
-
-def vague_points(curve: ReliabilityCurve) -> BoolArray:
-    """Mark the points whose confidence interval says little."""
-    if curve.low is None or curve.high is None or curve.band != "confidence":
-        return np.zeros(len(curve.predicted), dtype=bool)
-    return curve.high - curve.low > VAGUE
+        return none, none
+    has_intervals = curve.band == "confidence"
+    reference = curve.predicted if has_intervals else curve.observed
+    off = (reference < curve.low) | (reference > curve.high)
+    return off, curve.high - curve.low > VAGUE if has_intervals else none
 
 
 def runs(marked: BoolArray) -> list[slice]:
@@ -92,3 +100,14 @@ def limits_label(curve: ReliabilityCurve) -> str:
     """
     noun = "band" if is_dense(curve) else "interval"
     return f"{percent(curve.level)} {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"
+
+
+def error_text(curve: ReliabilityCurve) -> str:
+    """Name the error of the curve with its value; an empty text if it is not known."""
+    return "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
+
+
+def worst_first(curves: Sequence[ReliabilityCurve]) -> list[int]:
+    """Return the numbers of curves by descending error; those without one come last."""
+    errors = [-1.0 if curve.error is None else curve.error.value for curve in curves]
+    return sorted(range(len(errors)), key=lambda i: -errors[i])

@@ -1,0 +1,171 @@
+"""Where everything in a reliability figure is, in data coordinates; pages, notebooks and matplotlib translate it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant.results.curves import ReliabilityCurve
+from calibrant.results.drawing import is_dense, judged_points, limits_label, runs
+
+FIRM = 0.98
+"""Points that stand for this share of the rows, those nearest to 0, decide where a tilted figure ends."""
+
+ROOM = 1.9
+"""They take about half of the vertical axis: the rest is for points beyond them, and for words at its ends."""
+
+Kind = Literal["faint", "plain", "off"]
+"""How a stretch of the curve is drawn."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReliabilityFigure:
+    """What is drawn of a curve of m points, and where; arrays have length m, and the horizontal axis is 0 to 1."""
+
+    ends: tuple[float, float]
+    """Of the vertical axis."""
+    calibrated: tuple[float, float]
+    """Heights, at both ends of the horizontal axis, of the line that a calibrated model follows."""
+    x: FloatArray
+    y: FloatArray
+    low: FloatArray | None
+    high: FloatArray | None
+    size: FloatArray
+    """Diameters of the marks, of that of a mark for all rows: the smallest have half of it, to be seen."""
+    beyond: IntArray
+    """1 and -1 for points above and below the axis, which are marked by triangles at its end; 0 for others."""
+    off: BoolArray
+    """Whether it speaks against calibration."""
+    vague: BoolArray
+    """Whether its interval says little."""
+    is_line: bool
+    """Whether the curve is a line with a band. If not, every point has a mark, and a whisker to its limits."""
+    is_soft: bool
+    """Whether the limits are where calibrated predictions lie: whiskers are then wide and pale, behind the marks."""
+    lines: Mapping[Kind, list[slice]]
+    """Which points are joined."""
+    limits_label: str
+    off_label: str
+
+
+def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: float | None = None) -> ReliabilityFigure:
+    """Return what is drawn of a curve.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+    tilted : bool, default=False
+        Whether heights are the bias, prediction minus frequency, on an axis of their own.
+    end : float, optional
+        The end of that axis; by default what this curve needs. Curves on the same axes share one (`tilted_end`).
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, reliability_curve
+    >>> curve = reliability_curve(Predictions([0.25, 0.25, 0.75, 0.75], labels=[0, 1, 1, 1]))
+    >>> reliability_figure(curve).y, reliability_figure(curve, tilted=True).y
+    (array([0.5, 1. ]), array([-0.25, -0.25]))
+    """
+    end = (tilted_end([curve]) if end is None else end) if tilted else 1.0
+    y, low, high = _heights(curve, tilted=tilted)
+    (off, vague), is_line = judged_points(curve), is_dense(curve)
+    misses = "limits miss 0" if tilted else "limits miss the diagonal"
+    return ReliabilityFigure(
+        ends=(-end if tilted else 0.0, end),
+        calibrated=(0.0, 0.0 if tilted else 1.0),
+        x=curve.predicted,
+        y=y,
+        low=low,
+        high=high,
+        size=0.5 + 0.5 * np.sqrt(curve.weight / (float(curve.weight.sum()) or 1.0)),
+        beyond=(y > end).astype(int) - (y < -end),
+        off=off,
+        vague=vague,
+        is_line=is_line,
+        is_soft=curve.band == "consistency",
+        lines=_lines(off, vague, is_line=is_line),
+        limits_label=limits_label(curve),
+        off_label=misses if curve.band == "confidence" else "outside the band",
+    )
+
+
+def _heights(curve: ReliabilityCurve, *, tilted: bool) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+    """Return the heights of the points, and of their limits."""
+    if not tilted:
+        return curve.observed, curve.low, curve.high
+    low, high = (None if limit is None else curve.predicted - limit for limit in (curve.high, curve.low))
+    return curve.predicted - curve.observed, low, high
+
+
+def _lines(off: BoolArray, vague: BoolArray, *, is_line: bool) -> Mapping[Kind, list[slice]]:
+    """Return the stretches to draw: again where a line is off, and only faintly between points that say little."""
+    whole = runs(np.ones(len(off), dtype=bool))
+    if is_line:
+        return {"plain": whole, "off": runs(off)}
+    return {"faint": whole if vague.any() else [], "plain": runs(~vague)}
+
+
+def tilted_end(curves: Sequence[ReliabilityCurve]) -> float:
+    """Return the end of the vertical axis of tilted figures: it fits the firm points of all curves, and their limits.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, reliability_curve
+    >>> from dataclasses import replace
+    >>> curve = reliability_curve(Predictions([0.25, 0.25, 0.75, 0.75], labels=[0, 1, 1, 1]))
+    >>> tilted_end([replace(curve, low=None, high=None)])  # 1.9 times 0.25.
+    0.475
+    """
+    return max((reach for curve in curves for reach in _reaches(curve)), default=0.0) or 0.1
+
+
+def _reaches(curve: ReliabilityCurve) -> tuple[float, float]:
+    """Return what the firm points need, and what they need with their limits."""
+    heights = [np.abs(h) for h in _heights(curve, tilted=True) if h is not None]
+    return ROOM * _firm(heights[0], curve.weight), 1.1 * _firm(np.max(heights, axis=0), curve.weight)
+
+
+def _firm(values: FloatArray, weight: FloatArray) -> float:
+    """Return the largest of the smallest values that have `FIRM` of the weight."""
+    order = np.argsort(values)
+    weights = np.cumsum(weight[order])
+    last = int(np.searchsorted(weights, FIRM * weights[-1]))
+    return float(values[order[min(last, len(order) - 1)]])
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """How the predictions are spread: where bars stand, and their heights, of which the tallest is 1."""
+
+    spans: list[tuple[float, float]]
+    up: FloatArray
+    """Of rows with the event; of all rows if the curve has no histogram."""
+    down: FloatArray | None
+    """Of the other rows."""
+    largest: float
+    """The share of the rows in the tallest bar."""
+
+
+def spread(curve: ReliabilityCurve) -> Strip:
+    """Return how the predictions are spread.
+
+    Of a confident model nearly all rows are at one end. Heights are square roots, so that the others can be seen.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, reliability_curve
+    >>> from dataclasses import replace
+    >>> curve = reliability_curve(Predictions([0.9, 0.9, 0.9, 0.9, 0.1], labels=[1, 1, 1, 1, 0]))
+    >>> spread(replace(curve, histogram=None)).up
+    array([0.5, 1. ])
+    """
+    cells, rows = curve.histogram, curve.weight[None]
+    spans = list(zip(curve.lower.tolist(), curve.upper.tolist(), strict=True))
+    if cells is not None:
+        spans, rows = list(pairwise(cells.edges.tolist())), np.array([cells.positives, cells.negatives])
+    largest = float(rows.max(initial=0.0)) or 1.0
+    heights = np.sqrt(rows / largest)
+    return Strip(spans, heights[0], None if cells is None else heights[1], largest / (float(rows.sum()) or 1.0))
