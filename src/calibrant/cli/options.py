@@ -1,6 +1,6 @@
 """The options of every command that reads predictions from a file and judges them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
@@ -52,6 +52,12 @@ _READING = (
 _FORECASTS = ("mean", "sd", "draws", "quantiles")
 """The further options of `EitherSource`."""
 
+_OF_CLASSES = ("probs", "classes", "positive", "logits", "percent", "renormalise")
+"""The options of `Source` that forecasts have no use for."""
+
+FOLDS = 5
+"""Parts of the rows, if no other number is named."""
+
 
 def expanded(files: "Sequence[Path]") -> list[Path]:
     """Return the files that are named; a pattern in quotation marks, which the shell left alone, is replaced."""
@@ -76,6 +82,23 @@ def refuse_columns(files: "Sequence[Path]", *options: str | None) -> None:
             f"{missing[0]} is not a file. Separate the names of columns by commas, without spaces: "
             f"{','.join([given, *missing])}."
         )
+
+
+def first_given(options: object, names: "Iterable[str] | None" = None) -> str:
+    """Return the first option that differs from its default, as it is written; empty if none does.
+
+    Parameters
+    ----------
+    options : dataclass
+        Whose fields have defaults.
+    names : iterable of str, optional
+        The fields to look at; by default all.
+    """
+    wanted = None if names is None else {*names}
+    for field in fields(cast("Any", options)):
+        if (wanted is None or field.name in wanted) and getattr(options, field.name) != field.default:
+            return f"--{field.name.replace('_', '-')}"
+    return ""
 
 
 def title(files: "Sequence[Path]") -> str:
@@ -124,6 +147,11 @@ class Source:
     def class_names(self) -> list[str] | None:
         """The classes, if they are named."""
         return self.classes.split(",") if self.classes else None
+
+    @property
+    def first_of_rows(self) -> str:
+        """The first option that is given and says how to read rows, or which to put together; empty if none does."""
+        return first_given(self, {*_READING, *_FORECASTS, "by"})
 
     def as_arguments(self) -> list[str]:
         """Return the command line options that read the same columns of a file."""
@@ -179,6 +207,13 @@ class EitherSource(Source):
         """Whether the options describe predictive distributions, not classes."""
         return any(option is not None for option in (self.mean, self.sd, self.draws, self.quantiles))
 
+    def check(self) -> None:
+        """Refuse options that do not belong together, before anything is read."""
+        from calibrant.exceptions import InputError
+
+        if self.are_forecasts and (option := first_given(self, _OF_CLASSES)):
+            raise InputError(f"{option} is for classes, but the options describe forecasts. Remove it.")
+
     def forecasts(
         self, files: "Sequence[Path]", *others: str | None
     ) -> "tuple[Forecasts, dict[str, NDArray[np.generic]]]":
@@ -210,9 +245,6 @@ class EitherSource(Source):
 class Options(EitherSource):
     """Which columns to read, and how to judge them."""
 
-    by: Annotated[str | None, Parameter(help="Column whose values define groups, which are assessed separately.")] = (
-        None
-    )
     resamples: Annotated[int, Parameter(group=JUDGING, help="Number of redraws of labels or rows for the verdict.")] = (
         999
     )
@@ -222,12 +254,23 @@ class Options(EitherSource):
         """Refuse numbers that mean nothing, before anything is read."""
         from calibrant._border.checks import check_count
 
+        super().check()
         check_count(self.resamples, "n_resamples")
 
 
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
-class Comparing(Options):
+class Grouping(Options):
+    """Which columns to read, how to judge them, and in which groups."""
+
+    by: Annotated[str | None, Parameter(help="Column whose values define groups, which are assessed separately.")] = (
+        None
+    )
+
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
+class Comparing(Grouping):
     """Which columns to read, and how often to resample the rows that models share."""
 
     resamples: Annotated[int, Parameter(group=JUDGING, help="Number of bootstrap samples of the rows.")] = 1000
@@ -243,7 +286,7 @@ class Asked(TypedDict, total=False):
 
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
-class Judging(Options):
+class Judging(Grouping):
     """Which columns to read, how to judge them, and which errors do not matter."""
 
     tolerance: Annotated[

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
 from calibrant.cli.groups import Features, read_features, read_forecast_features
-from calibrant.cli.options import FEWEST_FOLDS, FIXING, File, Judging, Out, expanded, title
+from calibrant.cli.options import FEWEST_FOLDS, FIXING, FOLDS, File, Judging, Out, expanded, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ def report(
     engine: Engine = Engine(),
     deciding: Deciding = Deciding(),
     calibrate: Annotated[str | None, Parameter(group=FIXING)] = None,
-    folds: Annotated[int, Parameter(group=FIXING)] = 5,
+    folds: Annotated[int, Parameter(group=FIXING)] = FOLDS,
     features: Features = None,
     out: Out = Path("report.html"),
 ) -> None:
@@ -82,17 +82,23 @@ def report(
         Where to write the page; it must end in .html or .htm.
     """
     from calibrant.cli import outputs, show
+    from calibrant.exceptions import InputError
     from calibrant.io import printable, write_text
     from calibrant.report import render_html
 
     paths = expanded(files)
     outputs.check_out(out, paths, outputs.PAGE)
     options.check()
+    engine.check(paths, options)
     of_rows = not options.are_forecasts and not engine.takes(paths)
     deciding.check(of_rows=of_rows, as_they_are=len(paths) == 1 and calibrate is None)
     if calibrate is not None:
         _check_one(paths, "--calibrate", calibrate)
         _check_method(calibrate, features, folds, of_forecasts=options.are_forecasts, of_rows=of_rows)
+    elif folds != FOLDS:
+        raise InputError("--folds is for a fix, but none is named. Name one with --calibrate, or leave --folds out.")
+    if features is not None and engine.takes(paths):
+        raise InputError("--features needs rows of predictions, but they are read as a sketch. Leave one out.")
     table, search = _search(paths, options, features)
     shown, extras = _content(paths, options, engine, deciding, _Fixing(calibrate, folds, table))
     extras |= search()
@@ -257,8 +263,13 @@ def _check_method(method: str, features: str | None, folds: int, *, of_forecasts
         raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
     if of_forecasts and method != AUTO:
         from calibrant.calibrators.forecasts import forecast_calibrator_name
+        from calibrant.cli.intervals import intervals_of
 
-        forecast_calibrator_name(method)
+        named = forecast_calibrator_name(method)
+        if folds != FOLDS and intervals_of(named) is not None:
+            raise InputError(
+                "--folds has no use for conformal intervals, fitted to one half of the rows. Leave it out."
+            )
     elif method == METHOD and features is None:
         raise InputError("--calibrate groups needs the columns that groups are made of. Name them with --features.")
     elif method not in (AUTO, METHOD):
