@@ -1,5 +1,7 @@
 """Limits from formulas: Student's law corrected for skewness, and the sandwich, against slow definitions."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -141,6 +143,46 @@ def test_the_sandwich_is_that_of_dense_matrices(position, metric, clustered):
     plan = Bootstrap(1, clusters=clusters if clustered else None)
     found = METHODS["sandwich"](p, metric, 0.95, plan, rng)
     assert [*found] == pytest.approx([line[position] - half, line[position] + half], rel=1e-6)
+
+
+@st.composite
+def rows_of_an_event(draw):
+    """Draw predictions with ties, outcomes of which few may be events, and weights of which some may be 0."""
+    n = draw(st.integers(5, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    scale = draw(st.sampled_from([0.02, 0.3, 1.0]))  # Rare events, and others.
+    probs = np.round(scale * rng.uniform(0.01, 0.99, n), draw(st.sampled_from([3, 15])))
+    labels = (rng.random(n) < probs).astype(int)
+    labels[:2] = [1, 0]
+    weights = np.ones(n) if draw(st.booleans()) else np.round(rng.exponential(size=n), 1)
+    weights[:2] += 0.5
+    return np.maximum(probs, 1e-3), labels, weights
+
+
+@given(rows_of_an_event(), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+def test_the_ratio_of_observed_to_expected_events_and_its_limits_are_those_of_loops_over_rows(rows, level):
+    """The ratio estimator of surveys; its limits solve Hall's cubic, here by bisection."""
+    probs, labels, weights = (part.tolist() for part in rows)
+    each_row = [*zip(probs, labels, weights, strict=True)]
+    expected = math.fsum(w * p for p, _, w in each_row)
+    ratio = math.fsum(w * y for _, y, w in each_row) / expected
+    parts = [w * (y - ratio * p) / expected for p, y, w in each_row]
+    total = math.fsum(weights)
+    kept = 1 - math.fsum((w / total) ** 2 for w in weights)
+    squares = math.fsum(u * u for u in parts)
+    skewness = math.fsum(u**3 for u in parts) / squares**1.5
+    freedom = max(math.fsum(w**2 for w in weights) ** 2 / math.fsum(w**4 for w in weights) / 2, 1.0)
+    quantile, error = t.ppf((1 + level) / 2, freedom), math.sqrt(squares / kept)
+
+    def solved(target):
+        return brentq(lambda x: transformed(x, skewness) - target, -1e4, 1e4, xtol=1e-13, rtol=1e-13)
+
+    low, high = ratio - error * max(solved(quantile), 0), ratio - error * min(solved(-quantile), 0)
+    p, metric = Predictions(*rows), ObservedExpectedRatio()
+    assert metric(p) == pytest.approx(ratio, rel=1e-12)
+    assert [*METHODS["sandwich"](p, metric, level, Bootstrap(1), None)] == pytest.approx(
+        [low, high], rel=1e-7, abs=1e-7
+    )
 
 
 @pytest.mark.parametrize("metric", COEFFICIENTS, ids=NAMES)

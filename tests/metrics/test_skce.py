@@ -24,7 +24,15 @@ from calibrant.kernels import (
 )
 from calibrant.metrics import KCE, MMCE, SKCE, Affordable, TopLabel
 from cores import core
-from kernel_oracles import PROFILES, euclidean, skce_by_definition, tensor, total_variation, white
+from kernel_oracles import (
+    PROFILES,
+    euclidean,
+    h_by_four_expectations,
+    skce_by_definition,
+    tensor,
+    total_variation,
+    white,
+)
 from naming import each
 from simulate import calibrated, sharpened
 
@@ -55,6 +63,37 @@ def engine(request):
     """Run with the NumPy twin, then with compiled code."""
     with core(request.param):
         yield
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(3, 9),
+    k=st.sampled_from([2, 3]),
+    digits=st.sampled_from([1, 15]),
+    rare=st.booleans(),
+)
+def test_weighted_pairs_are_those_of_a_double_loop(seed, n, k, digits, rare):
+    """A pair of rows counts as the product of their weights; with ties, rows without weight, and rare events."""
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet([20.0, *[0.2] * (k - 1)] if rare else np.ones(k), n).round(digits)
+    probs /= probs.sum(axis=1, keepdims=True)
+    labels = (probs.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    weights = rng.exponential(size=n) * (rng.random(n) < 0.8)
+    weights[:2] = [0.3, 2.5]
+    radial = ExponentialKernel(TotalVariation(), 0.3)
+    h = [
+        [h_by_four_expectations(slow(radial), probs[i], labels[i], probs[j], labels[j]) for j in range(n)]
+        for i in range(n)
+    ]
+    for unbiased in (True, False):
+        pairs = [(i, j) for i in range(n) for j in range(n) if i != j or not unbiased]
+        expected = math.fsum(weights[i] * weights[j] * h[i][j] for i, j in pairs)
+        expected /= math.fsum(weights[i] * weights[j] for i, j in pairs)
+        for name in ("numpy", ""):
+            with core(name):
+                value = SKCE(radial @ WhiteKernel(), unbiased)(Predictions(probs, labels, weights))
+            assert value == pytest.approx(expected, rel=1e-10, abs=1e-14), (name, unbiased)
 
 
 @each("radial", RADIAL)

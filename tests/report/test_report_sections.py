@@ -135,10 +135,7 @@ class TestViews:
         zero = drawn.find("line", class_="diagonal")[0][0]
         assert zero["y1"] == zero["y2"] == "200"
         heights = [float(a["cy"]) for a, _ in drawn.find("circle") if a["class"].startswith("marker")]
-        assert heights[:2] == [
-            200,
-            200,
-        ]  # Two points lie on the diagonal, and the others equally far above 0: too high.
+        assert heights[:2] == [200, 200]  # Two points lie on the diagonal, the others above 0: too high.
         assert heights[2] == heights[3] == heights[4] < 200
 
     def test_the_running_sum_says_where_the_worst_interval_is(self):

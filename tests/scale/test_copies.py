@@ -11,7 +11,7 @@ from calibrant.curves.cumulative import cumulative_curve
 from calibrant.hypotest import TESTS, ConsistencyTest, OmnibusTest, SpiegelhalterTest
 from calibrant.hypotest.finding.facts import facts_of
 from calibrant.intervals.methods import method_for
-from calibrant.metrics import ECE, METRICS
+from calibrant.metrics import ECE, METRICS, KdeECE
 from calibrant.scale import Sketch
 from naming import each
 from scale_cases import SHAPES
@@ -31,6 +31,21 @@ ROWS, CELLS = both()
 @pytest.mark.parametrize("name", OF_CELLS)
 def test_metrics_are_those_of_the_rows(name):
     assert OF_CELLS[name](CELLS) == pytest.approx(OF_CELLS[name](ROWS), rel=1e-10, abs=1e-12)
+
+
+@each("form", ["loo", "integral"])
+def test_what_has_no_neighbours_is_counted_in_rows(form):
+    """The limit was 1e-9 times the mean weight of cells: the more rows they stood for, the more rows were dropped.
+
+    The lonely row has 20 000 neighbours at 7.6 bandwidths, together 5e-9 of a row.
+    """
+    p = np.array([0.1] * 20_000 + [0.252])
+    y = np.array([1] * 2000 + [0] * 18_000 + [1])
+    rows, cells = Predictions(p, y), Sketch().update(p, y).one_vs_rest(1)
+    metric = KdeECE(bandwidth=0.02, form=form)
+    assert metric(cells) == pytest.approx(metric(rows), rel=1e-9)
+    if form == "loo":
+        assert metric.estimate(cells).details["isolated"] == metric.estimate(rows).details["isolated"] == 0
 
 
 @each("name", sorted(METRICS.keys() - OF_CELLS.keys()))

@@ -8,9 +8,10 @@ from calibrant.binning.cells.grid import grid_of
 from calibrant.binning.cells.line import Line, as_predictions
 from calibrant.binning.cells.weights import ONE, as_units
 from calibrant.hypotest.finding.weights import mark, weights_follow_labels
-from calibrant.metrics import METRICS, Metric
+from calibrant.metrics import METRICS, NLL, Metric, SquaredError
+from calibrant.metrics.corp import AT_MOST, at_most
 from calibrant.predictions import Predictions
-from calibrant.results import Assessment
+from calibrant.results import Assessment, Estimate
 
 MANY_ROWS = 1_000_000
 """From this many rows on, what comes from cells is off by less than 1e-3 of it, but for fits that follow noise:
@@ -46,6 +47,16 @@ def _fit(rows: Predictions) -> bool:
 
 
 def _cells(rows: Predictions) -> Predictions:
+    line = _line(rows)
+    cells = as_predictions(line.cells(), rows.classes, line.sums())
+    return mark(cells) if weights_follow_labels(rows) else cells
+
+
+def _line(rows: Predictions) -> Line:
+    return rows.once("line of many rows", lambda: _counted(rows))
+
+
+def _counted(rows: Predictions) -> Line:
     line, units = Line.empty(grid_of(DIGITS)), None
     if rows.is_weighted:
         units = as_units(rows.weights / rows.weights.mean())
@@ -53,8 +64,25 @@ def _cells(rows: Predictions) -> Predictions:
     if units is not None and not units.all():
         probs, events, units = probs[units > 0], events[units > 0], units[units > 0]
     line.add(probs, events, units)
-    cells = as_predictions(line.cells(), rows.classes, line.sums())
-    return mark(cells) if weights_follow_labels(rows) else cells
+    return line
+
+
+def with_bounds(metrics: Mapping[str, Estimate], line: Line, scores: Mapping[str, float]) -> dict[str, Estimate]:
+    """Return estimates from cells; the details of parts of scores say what those of the rows are at most.
+
+    Parameters
+    ----------
+    metrics : mapping of str to Estimate
+    line : Line
+        The rows that are counted in cells.
+    scores : mapping of str to float
+        Mean scores of the rows, "squared-error" and "log".
+    """
+    found, parts = dict(metrics), line.events_last()
+    for name, one in metrics.items():
+        if (bound := at_most(name, *parts, scores)) is not None:
+            found[name] = replace(one, details={**one.details, AT_MOST: max(bound, one.value)})
+    return found
 
 
 def of_rows(found: Assessment, rows: Predictions, named: Mapping[str, Metric] | None) -> Assessment:
@@ -72,6 +100,8 @@ def of_rows(found: Assessment, rows: Predictions, named: Mapping[str, Metric] | 
         wanted = {key: METRICS[key] for key in EXACT if key in found.metrics}
         cells = summarised(rows)
         single = {key: metric for key, metric in (named or {}).items() if not metric.suits(cells)}
-        values = {**found.metrics, **measured(rows, wanted | single)}
+        scores = {"squared-error": SquaredError()(rows), "log": NLL()(rows)}
+        bounded = with_bounds(found.metrics, _line(rows), scores)
+        values = {**bounded, **measured(rows, wanted | single)}
         more["metrics"] = {key: values[key] for key in (found.metrics if named is None else named) if key in values}
     return replace(found, n_samples=rows.n_samples, **more)

@@ -68,24 +68,48 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant.cli.forecasting import apply_forecasts
     from calibrant.cli.outputs import refuse_same
     from calibrant.cli.shifting import Shift
-    from calibrant.exceptions import InputError
     from calibrant.io import check_writable
 
     if not overwrite:
         refuse_same(file, out, "Name another file, or allow it with --overwrite.")
-    if base_rate is not None and source.are_forecasts:
-        raise InputError("--base-rate is for classes, but the options describe forecasts. Remove it.")
+    _check_options(source, base_rate, trained_rate)
     stored = _stored(calibrator, out, needed=base_rate is None)
     check_writable(out)
     if stored is not None and (isinstance(stored.calibrator, ForecastCalibrator) or source.are_forecasts):
         _check_kind(stored, source, base_rate)
         apply_forecasts(file, stored, out, source, replace=replace)
         return
+    _check_positive(source.positive, stored)
     shift = None
     if base_rate is not None:
         names = source.class_names or (None if stored is None else stored.calibrator.classes_.tolist())
         shift = Shift.of(base_rate, trained_rate, None if stored is None else stored.details.get("class_shares"), names)
     _apply_classes(file, (stored, shift), out, source, replace=replace)
+
+
+def _check_options(source: EitherSource, base_rate: str | None, trained_rate: str | None) -> None:
+    """Refuse options that would have no effect, before anything is read."""
+    from calibrant.exceptions import InputError
+
+    source.check()
+    if base_rate is not None and source.are_forecasts:
+        raise InputError("--base-rate is for classes, but the options describe forecasts. Remove it.")
+    if trained_rate is not None and base_rate is None:
+        raise InputError("--trained-rate needs --base-rate, to which it is moved. Add that, or leave it out.")
+    if source.weight is not None:
+        raise InputError("--weight has no use here, as every row is calibrated by itself. Leave it out.")
+
+
+def _check_positive(positive: str | None, stored: "StoredCalibrator | None") -> None:
+    """Refuse a column of another class than the calibrator was fitted to: its map would be that of the wrong class."""
+    from calibrant.exceptions import InputError
+
+    fitted = None if stored is None else str(stored.calibrator.classes_[-1])
+    if positive is not None and positive != fitted:
+        found = "no calibrator is named" if fitted is None else f"the calibrator was fitted to the column of {fitted}"
+        raise InputError(
+            f"--positive {positive} has no effect: {found}. Leave it out, and give a column of that class."
+        )
 
 
 def _stored(calibrator: Path | None, out: Path, *, needed: bool) -> "StoredCalibrator | None":

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from calibrant._border.numerals import count, decimals, pvalue, significant
 from calibrant.cli.judging import Comparing
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, expanded
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, expanded, first_given
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -36,7 +36,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     """Compare models that predicted the same rows, each in a FILE of its own; or two periods, each a sketch.
 
     The differences from the baseline are paired: all models are judged on the same rows. For two
-    sketches, the command tests whether calibration changed; then only --resamples, --seed and --json matter.
+    sketches, the command tests whether calibration changed, and takes only --resamples, --seed, --json and --quiet.
 
     For example:
       calibrant compare before.parquet after.parquet
@@ -68,9 +68,18 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
         Exit with code 1 if any model is significantly, or infinitely, worse than this one, the baseline, in any metric.
         On all rows together, regardless of --by. The code is 2 if no difference has an interval to judge by.
     """
-    from calibrant.exceptions import InputError
-
+    given = {
+        "--metrics": metrics,
+        "--baseline": baseline,
+        "--id": row_id,
+        "--cluster": cluster,
+        "--differences": differences != "valid",
+        "--bandwidth": bandwidth != "baseline",
+        "--fail-if": fail_if,
+        "--fail-if-worse-than": fail_if_worse_than,
+    }
     if are_sketches(files):
+        _check_sketches(options, given)
         return compare_sketches(files, n_resamples=options.resamples, seed=options.seed, json=options.json)
     from calibrant import metrics as every
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
@@ -81,8 +90,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     chosen = [*chosen_metrics(metrics, known)] or None
     gates.check_gates(fail_if, chosen or ([*known] if options.are_forecasts else DEFAULT_METRICS), known)
-    if options.are_forecasts and (cluster is not None or differences == "percentile"):
-        raise InputError("--cluster and --differences percentile are for classes, but the options describe forecasts.")
+    _check_kind(options, given)
     paths = _named(expanded(files) if files else [])
     base = _baseline(paths, baseline, fail_if_worse_than)
     options.check()
@@ -113,6 +121,29 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     if fail_if_worse_than is not None:
         failures += _worse(comparison, powerless_is_fine=bool(failures))
     return show.report_failures(failures)
+
+
+def _check_sketches(options: Comparing, given: "Mapping[str, object]") -> None:
+    """Refuse options that the comparison of two sketches has no use for; a gate that is passed over would pass."""
+    from calibrant.exceptions import InputError
+
+    option = next((name for name, value in given.items() if value), options.first_of_rows)
+    if option:
+        raise InputError(
+            f"{option} is for models on the same rows, but sketches hold no rows: whether calibration has changed is "
+            "tested. Leave it out, or compare files of rows."
+        )
+    options.check()
+
+
+def _check_kind(options: Comparing, given: "Mapping[str, object]") -> None:
+    """Refuse options that the comparison of forecasts, whose limits are formulas, has no use for."""
+    from calibrant.exceptions import InputError
+
+    named = {**given, "--resamples": first_given(options, ["resamples"])}
+    unused = [name for name in ("--cluster", "--differences", "--bandwidth", "--resamples") if named[name]]
+    if options.are_forecasts and unused:
+        raise InputError(f"{unused[0]} is for classes, but the options describe forecasts. Remove it.")
 
 
 def _named(files: list[Path]) -> dict[str, Path]:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 DECIDING = Group("Decisions", sort_key=3)
 
+LEVEL = 0.95
+"""Confidence of limits, if no other is named."""
+
 METHOD = "platt"
 """The fix whose worth is shown by default: the one behind the best threshold."""
 
@@ -37,7 +40,7 @@ class Deciding:
     max_risk: Annotated[
         float | None, Parameter(help="Largest acceptable error rate: find how many rows can be answered within it.")
     ] = None
-    confidence: Annotated[float, Parameter(help="Confidence of the limits of costs and risks.")] = 0.95
+    confidence: Annotated[float, Parameter(help="Confidence of the limits of costs and risks.")] = LEVEL
     base_rate: Annotated[
         str | None,
         Parameter(
@@ -72,6 +75,11 @@ class Deciding:
             raise InputError(
                 "costs, risks and base rates need rows of class predictions, but the options are for forecasts or for "
                 "a sketch. Remove them, or read the rows."
+            )
+        if self.confidence != LEVEL and not self.is_asked and not self.population:
+            raise InputError(
+                "--confidence is for limits of costs, risks and estimated base rates, but none is asked for. Ask for "
+                "one, for example with --max-risk, or leave --confidence out."
             )
         for name in ("threshold", "max_risk", "confidence"):
             value = getattr(self, name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
-    from calibrant.cli.options import Source
+    from calibrant.cli.options import EitherSource, Source
     from calibrant.scale.local import Sketched
     from calibrant.scale.passes import Fitted
     from calibrant.scale.reading import AnySketch, Reading
@@ -45,6 +45,33 @@ class Engine:
         Parameter(help="Random waves, such as 256, for SKCE of more than two classes from a sketch; by default none."),
     ] = None
 
+    def check(self, files: Sequence[Path], source: "EitherSource") -> None:
+        """Refuse options that would have no effect, before anything is read.
+
+        Parameters
+        ----------
+        files : sequence of Path
+        source : EitherSource
+            What says how to read them.
+        """
+        from calibrant.cli.options import first_given
+        from calibrant.exceptions import InputError
+
+        own = first_given(self)
+        if own and source.are_forecasts:
+            raise InputError(
+                f"{own} is for sketches of classes, but the options describe forecasts, whose rows are read into "
+                "memory. Remove it."
+            )
+        if _are_saved(files):
+            if option := own or source.first_of_rows:
+                raise InputError(
+                    f"{option} says how to read rows, but {SKETCH} files were made from rows before. Leave it out, or "
+                    "give it to calibrant sketch when they are made."
+                )
+        else:
+            self._check(is_sketched=self._is_sketched(files))
+
     def takes(self, files: Sequence[Path]) -> bool:
         """Whether the files are sketches or are to be sketched, so that no rows are read."""
         return _are_saved(files) or self.makes_sketch(files)
@@ -79,14 +106,18 @@ class Engine:
 
     def makes_sketch(self, files: Sequence[Path]) -> bool:
         """Whether files are gone through in bounded memory; saved sketches are not."""
-        is_sketched = self.engine is not None or any(file.is_dir() for file in files)
-        self._check(is_sketched=is_sketched)
-        return is_sketched
+        return not _are_saved(files) and self._is_sketched(files)
+
+    def _is_sketched(self, files: Sequence[Path]) -> bool:
+        return self.engine is not None or any(file.is_dir() for file in files)
 
     def _check(self, *, is_sketched: bool) -> None:
-        """Refuse options that would have no effect."""
+        """Refuse options of rows that would have no effect, or mean nothing."""
+        from calibrant._border.checks import check_count
         from calibrant.exceptions import InputError
 
+        if self.waves is not None:
+            check_count(self.waves, "features")
         effects = {
             "--waves": (self.waves is not None, is_sketched, "--engine"),
             "--skip-bad": (self.skip_bad, is_sketched, "--engine"),

@@ -67,6 +67,7 @@ def evaluate(
     paths = expanded(files)
     gates.check_gates(fail_if, [*known])
     options.check()
+    engine.check(paths, options)
     deciding.check(of_rows=not options.are_forecasts and not engine.takes(paths))
     names = metric_tables.chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:

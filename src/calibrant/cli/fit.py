@@ -79,6 +79,9 @@ def fit(
             "not fitted to, and prints the command that fits the best."
         )
     paths = expanded(files)
+    source.check()
+    engine.check(paths, source)
+    _check_engine(engine, paths, raw_logits=raw_logits, of_groups=wants_groups(method, features))
     if wants_groups(method, features):
         outputs.check_out(out, paths, outputs.CALIBRATOR)
         _check_groups(source, raw_logits=raw_logits)
@@ -95,6 +98,19 @@ def fit(
         return
     intervals.check(method, of_forecasts=False)
     _fit_classes(paths, "ts" if method is None else method, source, engine, out, raw_logits=raw_logits)
+
+
+def _check_engine(engine: Engine, files: list[Path], *, raw_logits: bool, of_groups: bool) -> None:
+    """Refuse to go through files in bounded memory for what needs their rows, and what no fit has a use for."""
+    from calibrant.exceptions import InputError
+
+    if engine.waves is not None:
+        raise InputError(
+            "--waves is for the kernel error of evaluate and report, but no calibrator uses it. Remove it."
+        )
+    option = "--raw-logits" if raw_logits else "the fix of groups" if of_groups else ""
+    if option and engine.takes(files):
+        raise InputError(f"{option} needs rows in memory, but they are read as a sketch. Leave out one of them.")
 
 
 def _check_groups(source: EitherSource, *, raw_logits: bool) -> None:

@@ -85,8 +85,12 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
         Seed of the split into two halves: one grows the tree, the other tests it.
     """
     from calibrant.cli import show
+    from calibrant.exceptions import InputError
     from calibrant.groups import GroupSearch
 
+    source.check()
+    if every_class and source.are_forecasts:
+        raise InputError("--every-class is for classes, but the options describe forecasts. Remove it.")
     classes: Literal["each", "top"] = "each" if every_class else "top"
     search = GroupSearch(depth=depth, alpha=alpha, least_rows=least_rows, classes=classes)
     paths = expanded(files)

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 class Options(EitherSource):
     """Which columns to read, and how to judge them."""
 
-    by: Annotated[str | None, Parameter(help="Column whose values define groups, which are assessed separately.")] = (
-        None
-    )
     resamples: Annotated[int, Parameter(group=JUDGING, help="Number of redraws of labels or rows for the verdict.")] = (
         999
     )
@@ -39,12 +36,23 @@ class Options(EitherSource):
         """Refuse numbers that mean nothing, before anything is read."""
         from calibrant._border.checks import check_count
 
+        super().check()
         check_count(self.resamples, "n_resamples")
 
 
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
-class Comparing(Options):
+class Grouping(Options):
+    """Which columns to read, how to judge them, and in which groups."""
+
+    by: Annotated[str | None, Parameter(help="Column whose values define groups, which are assessed separately.")] = (
+        None
+    )
+
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
+class Comparing(Grouping):
     """Which columns to read, and how often to resample the rows that models share."""
 
     resamples: Annotated[int, Parameter(group=JUDGING, help="Number of bootstrap samples of the rows.")] = 1000
@@ -60,7 +68,7 @@ class Asked(TypedDict, total=False):
 
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
-class Judging(Options):
+class Judging(Grouping):
     """Which columns to read, how to judge them, and which errors do not matter."""
 
     tolerance: Annotated[

@@ -1,6 +1,6 @@
 """The options of every command that reads predictions from a file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -48,6 +48,12 @@ _READING = (
 _FORECASTS = ("mean", "sd", "draws", "quantiles")
 """The further options of `EitherSource`."""
 
+_OF_CLASSES = ("probs", "classes", "positive", "logits", "percent", "renormalise")
+"""The options of `Source` that forecasts have no use for."""
+
+FOLDS = 5
+"""Parts of the rows, if no other number is named."""
+
 
 def expanded(files: "Sequence[Path]") -> list[Path]:
     """Return the files that are named; a pattern in quotation marks, which the shell left alone, is replaced."""
@@ -72,6 +78,23 @@ def refuse_columns(files: "Sequence[Path]", *options: str | None) -> None:
             f"{missing[0]} is not a file. Separate the names of columns by commas, without spaces: "
             f"{','.join([given, *missing])}."
         )
+
+
+def first_given(options: object, names: "Iterable[str] | None" = None) -> str:
+    """Return the first option that differs from its default, as it is written; empty if none does.
+
+    Parameters
+    ----------
+    options : dataclass
+        Whose fields have defaults.
+    names : iterable of str, optional
+        The fields to look at; by default all.
+    """
+    wanted = None if names is None else {*names}
+    for field in fields(cast("Any", options)):
+        if (wanted is None or field.name in wanted) and getattr(options, field.name) != field.default:
+            return f"--{field.name.replace('_', '-')}"
+    return ""
 
 
 def title(files: "Sequence[Path]") -> str:
@@ -120,6 +143,11 @@ class Source:
     def class_names(self) -> list[str] | None:
         """The classes, if they are named."""
         return self.classes.split(",") if self.classes else None
+
+    @property
+    def first_of_rows(self) -> str:
+        """The first option that is given and says how to read rows, or which to put together; empty if none does."""
+        return first_given(self, {*_READING, *_FORECASTS, "by"})
 
     def as_arguments(self) -> list[str]:
         """Return the command line options that read the same columns of a file."""
@@ -174,6 +202,13 @@ class EitherSource(Source):
     def are_forecasts(self) -> bool:
         """Whether the options describe predictive distributions, not classes."""
         return any(option is not None for option in (self.mean, self.sd, self.draws, self.quantiles))
+
+    def check(self) -> None:
+        """Refuse options that do not belong together, before anything is read."""
+        from calibrant.exceptions import InputError
+
+        if self.are_forecasts and (option := first_given(self, _OF_CLASSES)):
+            raise InputError(f"{option} is for classes, but the options describe forecasts. Remove it.")
 
     def forecasts(
         self, files: "Sequence[Path]", *others: str | None

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from calibrant._border.numerals import count, percent, significant, with_sign
 from calibrant.cli.group_fixing import METHOD
 from calibrant.cli.groups import Features, read_features
-from calibrant.cli.options import FEWEST_FOLDS, FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
+from calibrant.cli.options import FEWEST_FOLDS, FIXING, FOLDS, JUDGING, EitherSource, File, Seed, Source, expanded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     keep_argmax: Annotated[bool, Parameter(group=FIXING)] = False,
     candidates: Annotated[tuple[str, ...], Parameter(group=FIXING, consume_multiple=True)] = (),
     features: Features = None,
-    folds: Annotated[int, Parameter(group=FIXING)] = 5,
+    folds: Annotated[int, Parameter(group=FIXING)] = FOLDS,
     score: Annotated[Literal["nll", "brier", "crps", "log"] | None, Parameter(group=JUDGING)] = None,
     resamples: Annotated[int, Parameter(group=JUDGING)] = 1000,
     seed: Seed = 0,
@@ -69,6 +69,7 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant.io import printable
 
     paths = expanded(files)
+    source.check()
     _check_score(score, source)
     check_count(resamples, "n_resamples")
     if folds < FEWEST_FOLDS:

@@ -10,7 +10,7 @@ from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
 from calibrant.cli.groups import Features, read_features, read_forecast_features
 from calibrant.cli.judging import Judging
-from calibrant.cli.options import FIXING, File, Out, expanded, title
+from calibrant.cli.options import FIXING, FOLDS, File, Out, expanded, title
 from calibrant.cli.report_fix import Fixing, check_method, fixed
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def report(
     engine: Engine = Engine(),
     deciding: Deciding = Deciding(),
     calibrate: Annotated[str | None, Parameter(group=FIXING)] = None,
-    folds: Annotated[int, Parameter(group=FIXING)] = 5,
+    folds: Annotated[int, Parameter(group=FIXING)] = FOLDS,
     features: Features = None,
     out: Out = Path("report.html"),
 ) -> None:
@@ -84,17 +84,23 @@ def report(
         Where to write the page; it must end in .html or .htm.
     """
     from calibrant.cli import outputs, show
+    from calibrant.exceptions import InputError
     from calibrant.io import printable, write_text
     from calibrant.report import render_html
 
     paths = expanded(files)
     outputs.check_out(out, paths, outputs.PAGE)
     options.check()
+    engine.check(paths, options)
     of_rows = not options.are_forecasts and not engine.takes(paths)
     deciding.check(of_rows=of_rows, as_they_are=len(paths) == 1 and calibrate is None)
     if calibrate is not None:
         _check_one(paths, "--calibrate", calibrate)
         check_method(calibrate, features, folds, of_forecasts=options.are_forecasts, of_rows=of_rows)
+    elif folds != FOLDS:
+        raise InputError("--folds is for a fix, but none is named. Name one with --calibrate, or leave --folds out.")
+    if features is not None and engine.takes(paths):
+        raise InputError("--features needs rows of predictions, but they are read as a sketch. Leave one out.")
     table, search = _search(paths, options, features)
     shown, extras = _content(paths, options, engine, deciding, Fixing(calibrate, folds, table))
     extras |= search()

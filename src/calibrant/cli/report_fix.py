@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calibrant.cli.options import FEWEST_FOLDS
+from calibrant.cli.options import FEWEST_FOLDS, FOLDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,8 +54,13 @@ def check_method(method: str, features: str | None, folds: int, *, of_forecasts:
         raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
     if of_forecasts and method != AUTO:
         from calibrant.calibrators.forecasts import forecast_calibrator_name
+        from calibrant.cli.intervals import intervals_of
 
-        forecast_calibrator_name(method)
+        named = forecast_calibrator_name(method)
+        if folds != FOLDS and intervals_of(named) is not None:
+            raise InputError(
+                "--folds has no use for conformal intervals, fitted to one half of the rows. Leave it out."
+            )
     elif method == METHOD and features is None:
         raise InputError("--calibrate groups needs the columns that groups are made of. Name them with --features.")
     elif method not in (AUTO, METHOD):

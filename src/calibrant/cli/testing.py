@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from calibrant._border.numerals import as_given
 from calibrant.cli.judging import Options
-from calibrant.cli.options import JUDGING, File, expanded
+from calibrant.cli.options import JUDGING, File, expanded, first_given
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -66,12 +66,11 @@ def run_tests(
 
     _check_level(fail_below)
     paths = expanded(files)
-    if calibrator is not None:
-        if test or kernel is not None:
-            raise InputError("--calibrator tests the promise of intervals, without --test and --kernel. Remove them.")
-        return _test_intervals(paths, calibrator, options, fail_below)
     options.check()
-    _check_names(test, kernel, of_forecasts=options.are_forecasts)
+    if calibrator is not None:
+        _check_intervals(options, has_test=bool(test) or kernel is not None)
+        return _test_intervals(paths, calibrator, options, fail_below)
+    _check_names(test, kernel, options)
     data = options.forecasts(paths)[0] if options.are_forecasts else options.predictions(paths)
     tests, refused = _chosen(test, options, kernel, data)
     results = {}
@@ -153,6 +152,14 @@ def _are_ensembles(data: object) -> bool:
     return isinstance(data, Forecasts) and isinstance(data.distribution, Samples)
 
 
+def _check_intervals(options: Options, *, has_test: bool) -> None:
+    """Refuse options that the test of intervals has no use for, before anything is read."""
+    if has_test:
+        raise InputError("--calibrator tests the promise of intervals, without --test and --kernel. Remove them.")
+    if option := first_given(options, ("resamples", "seed")):
+        raise InputError(f"{option} has no use here: the promise of intervals is tested by counting. Remove it.")
+
+
 def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_below: float | None) -> int:
     """Test whether intervals keep their promise on new rows."""
     from calibrant.cli import show
@@ -195,21 +202,39 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(TESTS) if names == (ALL,) else tuple(dict.fromkeys(names))
 
 
-def _check_names(names: tuple[str, ...], kernel: str | None, *, of_forecasts: bool) -> None:
-    """Refuse tests and kernels that do not exist, before anything is read."""
+def _check_names(names: tuple[str, ...], kernel: str | None, options: Options) -> None:
+    """Refuse tests and kernels that do not exist, or do not belong together, before anything is read."""
     from calibrant._border.names import meant
     from calibrant.hypotest import TESTS
     from calibrant.kernels import KERNELS, RadialKernel
 
     unknown = [name for name in names if name not in TESTS and names != (ALL,)]
     if unknown:
-        suited = [name for name, test in TESTS.items() if test.takes_forecasts or not of_forecasts]
+        suited = [name for name, test in TESTS.items() if test.takes_forecasts or not options.are_forecasts]
         raise InputError(
             f'--test must be "all" or names of tests, but {unknown[0]!r} is not. {meant(unknown[0], suited)}'
         )
     known = [key for key, value in KERNELS.items() if isinstance(value, RadialKernel)]
     if kernel is not None and kernel not in known:
         raise InputError(f"--kernel must be one of {', '.join(known)}, but is {kernel!r}.")
+    if kernel is not None:
+        _check_kernel(names, of_quantiles=options.quantiles is not None)
+
+
+def _check_kernel(names: tuple[str, ...], *, of_quantiles: bool) -> None:
+    """Refuse a kernel that no test, or not every test that is named, would use."""
+    from calibrant.hypotest import TESTS
+
+    if of_quantiles:
+        raise InputError("--kernel needs whole distributions, but columns of quantiles have none. Remove it.")
+    without = [name for name in names if names != (ALL,) and not _has_kernel(TESTS[name])]
+    if without:
+        raise InputError(f"--kernel is for the kernel tests, but {without[0]} has none. Remove one of them.")
+
+
+def _has_kernel(test: object) -> bool:
+    """Whether a test takes a kernel: its own, that of its estimator, or that of the metric it is given."""
+    return any(hasattr(test, name) for name in ("kernel", "estimator", "metric"))
 
 
 def _configured(name: str, options: Options, kernel: str | None, data: "Data") -> "CalibrationTest":

@@ -59,6 +59,7 @@ def watch(
 
     choice, before = Watch(alpha=alpha, classwise=classwise), expanded(reference) if reference else []
     files = day_files(expanded(days) if days else [], before)
+    _check_columns([*files, *before], source)
     if out is not None:
         outputs.check_out(out, files, outputs.PAGE)
     with show.progress_bar("watching", quiet=source.silent) as progress:
@@ -67,6 +68,17 @@ def watch(
     if fail_if_drift and result.change is not None:
         return show.report_failures([f"the alarm was raised after {result.change.alarm}"])
     return 0
+
+
+def _check_columns(files: list[Path], source: Source) -> None:
+    """Refuse to say how rows are read if there are none."""
+    from calibrant.exceptions import InputError
+
+    if source.first_of_rows and all(file.suffix.lower() == SKETCH for file in files):
+        raise InputError(
+            f"{source.first_of_rows} says how to read rows, but all days are sketches, made from rows before. Leave it "
+            "out, or give it to calibrant sketch when they are made."
+        )
 
 
 def _write(result: "WatchResult", out: Path | None, *, json: bool) -> None:

@@ -1,5 +1,6 @@
 """Parts of a score by isotonic recalibration (CORP): miscalibration, discrimination, refinement."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -44,6 +45,53 @@ def impurity(score: ScoreName, frequency: FloatArray) -> FloatArray:
 def refinement(pools: Pools, score: ScoreName) -> float:
     """Return the mean score of the isotonic regression of the labels on the predictions."""
     return float(pools.mass / pools.mass.sum() @ impurity(score, pools.isotonic()))
+
+
+AT_MOST = "rows_at_most"
+"""Under this name the details of an estimate from cells hold a value that that of the rows cannot exceed."""
+
+
+def at_most(name: str, mass: FloatArray, hits: FloatArray, scores: Mapping[str, float]) -> float | None:
+    r"""Return what a part of a score, by its name, is at most if only cells of rows are known; None for other metrics.
+
+    Parameters
+    ----------
+    name : str
+    mass, hits : ndarray of shape (m,)
+        Weights and weighted events in ascending order, those of every cell in two parts: without the event, then with
+        it.
+    scores : mapping of str to float
+        Mean scores of the rows, by the names of SCORES.
+
+    Notes
+    -----
+    The isotonic regression is the slope of the greatest convex minorant of the running sum of events. Within a cell no
+    order of the rows has a lower sum than that with all events last. Of two convex functions with the same ends, the
+    lower one has slopes that majorise those of the other, so that its mean impurity, a concave function of the
+    slopes, is not larger. So this order has the smallest refinement loss. With all events first the minorant is that of
+    the cells: their value is the least possible.
+
+    Examples
+    --------
+    >>> mass, hits = np.array([1.0, 1.0]), np.array([0.0, 1.0])  # Two rows of a cell, predictions near 1/2.
+    >>> at_most("miscalibration", mass, hits, {"squared-error": 0.25})
+    0.25
+    """
+    if name not in _PARTS:
+        return None
+    score, is_discrimination = _PARTS[name]
+    pools = Pools(mass, mass, hits)
+    whole = uncertainty(pools, score) if is_discrimination else scores.get(score, np.inf)
+    return float(max(0.0, whole - refinement(pools, score)))
+
+
+_PARTS: dict[str, tuple[ScoreName, bool]] = {
+    "miscalibration": ("squared-error", False),
+    "miscalibration-log": ("log", False),
+    "discrimination": ("squared-error", True),
+    "discrimination-log": ("log", True),
+}
+"""Of parts of scores: the score, and whether the part is the discrimination."""
 
 
 def uncertainty(pools: Pools, score: ScoreName) -> float:

@@ -33,7 +33,7 @@ def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> G
 
 def plain_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> "PlainGaps":
     """Do the same in NumPy, which is as quick for one column."""
-    least = NO_NEIGHBOUR * sums.peak(positions)
+    least = _least(sums, positions)
     return PlainGaps(sums.leave_one_out, positions, norm, least, over_rows_with_neighbours if drop else over_all_rows)
 
 
@@ -41,8 +41,17 @@ def grid_gaps(sums: Sums, grid: FloatArray, norm: float) -> Gaps:
     """Compare equidistant points with the frequency around them, in proportion to the density there."""
     shares = np.ones((len(grid), 1))
     shares[[0, -1]] = 0.5  # The trapezium rule; the distance of the points cancels.
-    least = NO_NEIGHBOUR * sums.peak(grid)
+    least = _least(sums, grid)
     return PlainGaps(lambda charges: sums.at(grid, charges), grid, norm, least, over_rows_with_neighbours, shares)
+
+
+def _least(sums: Sums, targets: FloatArray) -> FloatArray:
+    """Return the mass up to which a target has no neighbours, as a multiple of the mean weight of cells or rows.
+
+    The limit is in rows: a cell that stands for many must not raise it.
+    """
+    share = len(sums.copies) / sums.copies.sum() if isinstance(sums, CopiedSums) else 1.0
+    return NO_NEIGHBOUR * share * sums.peak(targets)
 
 
 def over_rows_with_neighbours(

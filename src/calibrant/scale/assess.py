@@ -12,6 +12,7 @@ import numpy as np
 from calibrant._border.types import Progress, Rng
 from calibrant._core.laws import normal_tail
 from calibrant.assessment.assessing import OF_GROUPS, assess
+from calibrant.assessment.many_rows import with_bounds
 from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
 from calibrant.hypotest import OmnibusTest, holm
 from calibrant.hypotest.finding.facts import Facts, corrected_direction, facts_of
@@ -109,6 +110,9 @@ def _exact(metrics: Mapping[str, Estimate], sketch: "Sketch") -> dict[str, Estim
     """
     values = {"accuracy": sketch.accuracy, "nll": sketch.nll, "brier": sketch.brier, "squared-error": sketch.brier / 2}
     found = {key: replace(one, value=values.get(key, one.value)) for key, one in metrics.items()}
+    if sketch.n_classes == 2:  # Of more classes, the scores of the confidence are not those of the classes.
+        scores = {"squared-error": sketch.brier / 2, "log": sketch.nll}
+        found = with_bounds(found, sketch.line(), scores)
     if "nll" in found:
         infinite = sketch.counters.infinite
         found["nll"] = replace(found["nll"], details={"infinite_rows": infinite} if infinite else {})

@@ -90,7 +90,7 @@ class Sketch(Summary):
 
     def cells(self, c: int | None = None) -> Cells:
         """Return the occupied cells: of P(class 1) or, with more classes, of the confidence or of class `c`."""
-        return self._line(c).cells()
+        return self.line(c).cells()
 
     def top_label(self) -> Predictions:
         """Binary view of the cells: the mean confidence, and how often the predicted class was right.
@@ -109,7 +109,7 @@ class Sketch(Summary):
         Each cell has two rows at most, whose weights are how many rows they stand for; if rows have weights, see
         `as_predictions`.
         """
-        cells, masses, names = self.cells(c), self._line(c).sums(), ("rest", self.classes[c])
+        cells, masses, names = self.cells(c), self.line(c).sums(), ("rest", self.classes[c])
         if self.n_classes > 2:
             return as_predictions(cells, names, masses)
         if c == 1:
@@ -122,7 +122,8 @@ class Sketch(Summary):
 
         return assess_sketch(self, **settings)
 
-    def _line(self, c: int | None) -> Line:
+    def line(self, c: int | None = None) -> Line:
+        """Return all that is counted: of P(class 1) or, with more classes, of the confidence or of class `c`."""
         if c is not None and not 0 <= c < self.n_classes:
             raise InputError(f"c must be a class index from 0 to {self.n_classes - 1}, but is {c}.")
         return self._lines[0 if c is None or self.n_classes == 2 else 1 + c]

@@ -187,6 +187,21 @@ class Line:
         # The mean of equal numbers is that number, and no mean is beside the numbers, whatever rounding says.
         return Cells(np.clip(means, low, high), without, events)
 
+    def events_last(self) -> tuple[FloatArray, FloatArray]:
+        """Return weights and weighted events in two parts of each cell: rows without the event, then rows with it.
+
+        Of all orders that the rows of a cell can have had, this rises most. Rows of one prediction stay one part.
+        """
+        at = self.occupied
+        without, events, _, least, most = self.columns(at).T
+        sums = np.column_stack([without, events]).astype(np.float64)
+        if self.masses is not None:
+            sums = Masses.of(self.masses[at]).weights
+        is_tied = (least == most)[:, None]
+        mass = np.where(is_tied, np.column_stack([sums.sum(axis=1), np.zeros(len(at))]), sums).ravel()
+        hits = np.where(is_tied, sums[:, ::-1] * [1.0, 0.0], sums * [0.0, 1.0]).ravel()
+        return mass[mass > 0], hits[mass > 0]
+
     def sums(self) -> Masses | None:
         """Return the weights of the occupied cells, and their squares; None if every row has weight 1."""
         return None if self.masses is None else Masses.of(self.masses[self.occupied])
