@@ -263,7 +263,7 @@ class TestGuarantee:
     def test_too_few_rows_have_a_reason(self):
         found = coverage_at_risk(answered([0.9] * 20, [0] * 20), max_risk=0.05)
         assert found.threshold is None
-        assert found.reason == "59 rows without any error would be needed at least, but there are 20 in all"
+        assert found.reason == "60 rows without any error would be needed at least, but there are 20 in all"
         wrong = coverage_at_risk(answered([0.9] * 200, [1] * 50 + [0] * 150), max_risk=0.05)
         high = beta.ppf(0.95, 50 + 1, 199 - 50)  # The row that sets the threshold is a right one, and not counted.
         assert wrong.reason == (

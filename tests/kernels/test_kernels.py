@@ -91,6 +91,14 @@ def test_the_median_of_more_rows_than_are_kept_is_exact(spread):
     assert median_distance(TotalVariation(), points) == pytest.approx(exact, rel=1e-12)
 
 
+@pytest.mark.parametrize(("zeros", "ones"), [(150, 150), (149, 151), (400, 401)])
+def test_the_median_of_zeros_and_ones_is_found(zeros, ones):
+    """Half of the distances are 0 and half are 1: the halves around 1 must not be cut for ever."""
+    points = np.repeat([0.0, 1.0], [zeros, ones])
+    points = np.column_stack([1 - points, points])
+    assert median_distance(TotalVariation(), points) == pytest.approx(np.median(pdist(points, "cityblock") / 2))
+
+
 def test_a_median_that_random_pairs_miss_is_found_among_all(monkeypatch):
     points = calibrated(n=FEW_ROWS + 1, k=3).probs
     exact = median_distance(TotalVariation(), points)

@@ -180,7 +180,7 @@ def coverage_at_risk(
     first = steps[0]
     which = f"all {n} rows" if first.count == n else f"the {first.count} most confident rows"
     reason = (
-        f"{needed} rows without any error would be needed at least, but there are {n} in all"
+        f"{needed + 1} rows without any error would be needed at least, but there are {n} in all"
         if n <= needed
         else f"of {which} {first.errors} are wrong, so that the error rate may be as high as {percent(first.high)}, "
         f"not {percent(max_risk)} ({clopper_pearson(first.count)})"

@@ -173,9 +173,10 @@ def _line_median(points: FloatArray) -> float:
             last, high = until, tried
         else:
             first, low = until, tried
-        if high - low < CLOSE:  # All that are left are equal.
-            return high
         tried = (low + high) / 2
+        # All that are left are equal. Near 1, two neighbours among floats differ by more than `CLOSE`.
+        if high - low < CLOSE or not low < tried < high:
+            return high
     return _median(_differences(x, first, last), int(first.sum()) - before, pairs)
 
 
