@@ -74,6 +74,20 @@ def class_scores(labels, probs, weights):
     return np.array(biases), np.array(slopes)
 
 
+def class_counts(labels, probs, weights):
+    """Signed root of the deviance of each class, as that of a Poisson count, scaled to its own variance."""
+    found = []
+    for k, p in enumerate(probs.T):
+        observed, expected = sum(weights[labels == k]), sum(weights * p)
+        variance = sum(weights**2 * p * (1 - p))
+        if variance == 0:
+            found.append(0.0)
+            continue
+        gain = (observed * np.log(observed / expected) if observed > 0 else 0.0) - observed + expected
+        found.append(np.sign(observed - expected) * np.sqrt(2 * max(gain, 0.0) * expected / variance))
+    return np.array(found)
+
+
 def skce(labels, probs, weights):
     """Root of the biased SKCE: exponential kernel of total variation, lengthscale the median positive distance."""
     residuals = np.eye(probs.shape[1])[labels] - probs

@@ -186,6 +186,13 @@ def overstate(probs: FloatArray) -> FloatArray:
     return reported / reported.sum(axis=1, keepdims=True)
 
 
+def overstate_last(probs: FloatArray) -> FloatArray:
+    """Report the last class with three times its share, before all shares are made to sum to 1 again."""
+    reported = probs.copy()
+    reported[:, -1] *= 3
+    return reported / reported.sum(axis=1, keepdims=True)
+
+
 DEFECTS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "none": lambda probs: probs,
     "temperature-0.5": lambda probs: temper(probs, 0.5),
@@ -198,6 +205,7 @@ DEFECTS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "slope-0.6": lambda probs: steepen(probs, 0.6),
     "intercept-0.5": lambda probs: shift_odds(probs, 0.5),
     "shifted-class": overstate,
+    "rare-class": overstate_last,
     "timid": lambda probs: 0.5 + 0.7 * (probs - 0.5),
 }
 """Ways to spoil true probabilities; labels are always drawn from the true ones."""
@@ -263,6 +271,7 @@ SPECIAL_DEFECTS = (
     ("rare-0.5%", "intercept-0.5", 2, ((1000, POWER_SETS), (3000, LARGE_SETS), (MANY_ROWS, POWER_SETS))),
     ("sure", "temperature-0.7", 10, ((100, POWER_SETS), (300, POWER_SETS))),
     ("many", "shifted-class", 100, ((100, LARGE_SETS), (300, LARGE_SETS))),
+    ("one-frequent", "rare-class", 3, ((100, POWER_SETS), (300, POWER_SETS))),
     ("forest", "timid", 2, ((100, POWER_SETS), (300, POWER_SETS))),
 )
 """Other true probabilities, what is done to them, the number of classes, and the numbers of rows and data sets."""

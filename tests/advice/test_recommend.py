@@ -457,10 +457,13 @@ class TestWhatDecided:
         )
         assert decided_by(many, self.verdict(0.02)).endswith("a smaller loss counts.")
         said = differences_in_words(few)[1]
-        assert said.startswith("With fewer than 500 rows the smallest of several losses is often the smallest by luck")
-        assert said.endswith("smallest loss is that of ts: the difference is +0.007 (95% interval -0.009 to +0.02).")
+        assert said.startswith("With fewer than 500 rows only stack can be recommended")
+        assert said.endswith("Here it is that of ts: the difference is +0.007 (95% interval -0.009 to +0.02).")
+        clearly = replace(stack, behind_best=replace(stack.behind_best, low=0.002))
+        said = differences_in_words(replace(few, candidates=(nothing, ts, clearly)))[1]
+        assert said.endswith("(95% interval +0.002 to +0.02). If more rows confirm this, use ts.")
         own = differences_in_words(replace(few, best="stack"))[1]
-        assert own.endswith("Here the smallest loss is its own.")
+        assert own.endswith("Here it is its own.")
         assert "standard errors" not in own
         assert "certain" not in own
         assert "With fewer than" not in differences_in_words(many)[1]

@@ -32,6 +32,20 @@ def run(capsys, *arguments):
     return code, captured.out, captured.err
 
 
+def test_a_note_is_printed_once_however_many_fits_give_it(tmp_path, capsys):
+    """Of reversed probabilities every fold and candidate warns; where one class occurs, only that is said."""
+    probs = np.random.default_rng(0).random(200)
+    labels = (np.random.default_rng(1).random(200) < 1 - probs).astype(int)
+    for name, column in (("reversed", labels), ("one class", 0 * labels)):
+        pl.DataFrame({"label": column, "prob": probs}).write_csv(tmp_path / f"{name}.csv")
+    _, _, err = run(capsys, "recommend", tmp_path / "reversed.csv", "--resamples", "100")
+    notes = err.splitlines()
+    assert len(notes) == len(set(notes)) == 2
+    assert notes[1].startswith("calibrant: note: the scores point away from the labels")
+    _, _, err = run(capsys, "recommend", tmp_path / "one class.csv", "--resamples", "100")
+    assert err == "calibrant: note: class 1 never occurs among the labels: little can be said about it.\n"
+
+
 def test_words_come_first_then_a_table_then_what_to_do(file, capsys):
     code, out, err = run(capsys, "recommend", file, "--keep-argmax", "--resamples", "200")
     assert (code, err) == (0, "")

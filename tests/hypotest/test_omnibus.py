@@ -86,6 +86,7 @@ def test_more_classes_are_measured_by_the_definitions(seed, n, k, weighted):
     expected = {
         "slope": abs(slow.slope(p.labels, p.probs, p.weights)),
         "class bias": np.abs(biases).max(),
+        "class count": np.abs(slow.class_counts(p.labels, p.probs, p.weights)).max(),
         "class slope": np.abs(slopes).max(),
         "top-label ece": ECE(EqualMass(10))(top),
         "top-label bias": abs(slow.score(np.ones(n), top.labels, top.positive, p.weights)),
@@ -199,6 +200,23 @@ def test_one_bad_class_of_ten_is_found_and_named():
     assert max(result.pvalue for result in found) < 0.01
     assert {result.details["parts"]["class bias"]["class"] for result in found} == {"class 0"}
     assert {result.details["parts"]["class bias"]["direction"] for result in found} == {"too high"}
+
+
+def test_a_rare_class_that_never_occurs_is_found_and_named():
+    """Fifteen are expected among 1500 rows: by chance there is none once in three million."""
+    rng = np.random.default_rng(0)
+    first = rng.uniform(0.2, 0.79, 1500)
+    probs = np.column_stack([np.full(1500, 0.01), first, 0.99 - first])
+    labels = np.where(rng.random(1500) < first / 0.99, 1, 2)
+    result = OmnibusTest()(Predictions(probs, labels, classes=["rare", "a", "b"]), rng=0)
+    assert result.pvalue <= 0.002
+    assert result.details["parts"]["class count"] == {
+        "statistic": near(np.sqrt(2 * 15 / 0.99)),
+        "pvalue": 0.001,
+        "direction": "too high",
+        "class": "rare",
+    }
+    assert result.details["revealed_by"].startswith("class rare (too high)")
 
 
 def test_rotated_runners_up_are_found():

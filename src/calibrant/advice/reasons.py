@@ -153,7 +153,7 @@ def disagreement(advice: Advice, verdict: Verdict, floor: float | None = None) -
 def _unseen_gain(advice: Advice) -> str:
     if isinstance(advice, Recommendation) and advice.candidate(advice.name).accuracy > advice.candidates[0].accuracy:
         return "part of the gain is accuracy, which no test of calibration sees."
-    return "a paired difference of losses can see errors that are too small for a test of one model."
+    return "a paired difference of losses can see errors that a test of one model does not."
 
 
 def _tried(advice: Recommendation) -> str:
@@ -217,12 +217,15 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
 
 
 def _by_few_rows(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
-    least = f"that of {advice.best}: the difference is {_written(advice, chosen.behind_best)}"
-    return (
-        f"With fewer than {ROWS_OF_DOUBT} rows the smallest of several losses is often the smallest by luck, so only "
-        f"{advice.name} can be recommended, which mixes calibrators with weights learnt from rows they were not fitted "
-        f"to. Here the smallest loss is {'its own' if advice.name == advice.best else least}."
+    rule = (
+        f"With fewer than {ROWS_OF_DOUBT} rows only {advice.name} can be recommended, which mixes calibrators with "
+        "weights learnt from rows they were not fitted to: a few rows of large loss may decide which loss is the "
+        "smallest."
     )
+    if advice.name == advice.best:
+        return f"{rule} Here it is its own."
+    more = f" If more rows confirm this, use {advice.best}." if _excludes_zero(chosen.behind_best) else ""
+    return f"{rule} Here it is that of {advice.best}: the difference is {_written(advice, chosen.behind_best)}.{more}"
 
 
 def _alternative(advice: Advice) -> str:

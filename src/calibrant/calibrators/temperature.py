@@ -92,7 +92,7 @@ class TemperatureScaling(Calibrator):
         self.temperature_ = math.exp(-found.at)
         self.gradient_norm_ = abs(found.value) * math.exp(found.at)
         self.converged_, self.n_iter_ = found.converged, found.n_calls
-        if found.at == -LARGEST_LOG_TEMPERATURE:
+        if found.at == -LARGEST_LOG_TEMPERATURE and labels.min() < labels.max():  # Otherwise that is what is wrong.
             message = (
                 "the scores point away from the labels: no positive temperature is best, and the calibrated "
                 "probabilities are nearly uniform. Make sure that the columns are in the order of the classes."

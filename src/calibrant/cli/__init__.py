@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from calibrant.cli import streams
@@ -75,7 +75,7 @@ def _save_time() -> None:
 def _run_with_notes(argv: Sequence[str] | None) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
-        warnings.showwarning = _note
+        warnings.showwarning = _notes()
         code = _run(argv)
         streams.write(sys.stdout, "")  # A full disk is noticed here, where it can still be reported.
         return code
@@ -171,12 +171,19 @@ def with_options(message: str) -> str:
     return re.sub(options, r"--\1", message.replace("target=", "label="))
 
 
-def _note(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as one line, without the place in the code, which means nothing to a user."""
-    from calibrant.io import printable
+def _notes() -> Callable[..., None]:
+    """Return what prints a warning as one line, once, without the place in the code, which means nothing to a user."""
+    said = set()
 
-    text = with_options(str(message)).replace("pass them to Predictions itself", "leave out --logits")
-    streams.write(sys.stderr, f"calibrant: note: {printable(text)}\n")
+    def note(message: Warning | str, *_: object, **__: object) -> None:
+        from calibrant.io import printable
+
+        text = with_options(str(message)).replace("pass them to Predictions itself", "leave out --logits")
+        if text not in said:  # Folds and candidates may each give the same one.
+            said.add(text)
+            streams.write(sys.stderr, f"calibrant: note: {printable(text)}\n")
+
+    return note
 
 
 def _prepare_signals() -> None:

@@ -122,9 +122,10 @@ class OmnibusTest(CalibrationTest):
     are kept fixed. Each row is one independent draw, regardless of its weight; a row of weight 0 is absent.
 
     Two classes: "bias", "slope", "spiegelhalter" and "ecce" of the probability of class 1 (`LineEvidence`). More
-    classes: the "slope" of all, the largest "class bias" and "class slope" (`ClassEvidence`), "skce" (`KernelEvidence`)
-    and "top-label ece" (`RankedEvidence`). In any case "impossible labels", of a predicted probability of 0. The set
-    was chosen by simulation: more statistics see more kinds of errors, and each of them less sharply.
+    classes: the "slope" of all, the largest "class bias", "class count" and "class slope" (`ClassEvidence`), "skce"
+    (`KernelEvidence`) and "top-label ece" (`RankedEvidence`). In any case "impossible labels", of a predicted
+    probability of 0. The set was chosen by simulation: more statistics see more kinds of errors, and each of them less
+    sharply.
 
     Forecasts: the "centre", the "spread" and the "shape" of the transforms :math:`F_i(y_i)`, the mean gap of the
     "quantiles" (MACE), and the "trend" of centre and spread over where forecasts lie and how wide they are

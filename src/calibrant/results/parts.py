@@ -24,7 +24,10 @@ PARTS = {
     "slope": PartName("slope", "Log-odds that are too extreme or too timid by a common factor."),
     "spiegelhalter": PartName("spread", "A squared error that does not fit the predictions (Spiegelhalter's z)."),
     "ecce": PartName("range of predictions", "Net errors over any range of predictions (ECCE)."),
-    "class bias": PartName("mean per class", "The class with the largest mean error."),
+    "class bias": PartName("mean per class", "The class with the largest mean error; rare classes count less."),
+    "class count": PartName(
+        "count per class", "The class, rare or frequent, that occurs most surprisingly often or seldom."
+    ),
     "class slope": PartName("slope per class", "The class whose log-odds are most wrong by a factor."),
     "skce": PartName(
         "probabilities of all classes together", "Whole probability vectors, runners-up included (kernel error, SKCE)."

@@ -1,4 +1,4 @@
-"""Evidence from all classes at once and from each of them: the bias and the slope."""
+"""Evidence from all classes at once and from each of them: the bias, the count and the slope."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
@@ -34,6 +34,10 @@ class ClassEvidence(Evidence):
     - "class bias": :math:`x_{ik} = 1`, one per class. It is multiplied by the fourth root of the class's variance
       relative to the largest: in full standard deviations the many rare classes would hide a frequent one, whose
       error weighs more, and without any standardisation the frequent ones all others;
+    - "class count": the same difference relative to what is expected, so that a rare class counts as much as a frequent
+      one. With the observed sum of weights :math:`O_k`, the expected one :math:`E_k` and its variance :math:`V_k` it is
+      the signed root of Poisson's deviance, :math:`2 (O_k \log(O_k / E_k) - O_k + E_k) \, E_k / V_k`. Standard
+      deviations would not do: a single event of a class that is hardly expected is many of them;
     - "class slope": :math:`x_{ik} = \log \frac{p_{ik}}{1 - p_{ik}}` minus its mean with weights
       :math:`w_i^2 p_{ik} (1 - p_{ik})`, one per class.
 
@@ -50,9 +54,11 @@ class ClassEvidence(Evidence):
     slope_scales: FloatArray
     bias_means: FloatArray
     bias_scales: FloatArray
+    count_scales: FloatArray
     parts: ClassVar[tuple[Part, ...]] = (
         Part("slope", SLOPE),
         Part("class bias", BIAS, by_class=True),
+        Part("class count", BIAS, by_class=True),
         Part("class slope", SLOPE, by_class=True, of_shape=True),
     )
 
@@ -75,6 +81,7 @@ class ClassEvidence(Evidence):
             slope_scales=inverse_deviation(spread),
             bias_means=found.expected,
             bias_scales=_bias_scales(found.variances),
+            count_scales=np.sqrt(2 * found.expected) * inverse_deviation(found.variances),
         )
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
@@ -92,7 +99,8 @@ class ClassEvidence(Evidence):
         rows = self.row_scale * logs[None] - self.row_mean
         biases = weights - self.bias_means[:, None]
         slopes = odds - self.centres[:, None] * weights - self.slope_means[:, None]
-        return rows, biases * self.bias_scales[:, None], slopes * self.slope_scales[:, None]
+        counts = signed_root_deviance(weights, self.bias_means[:, None]) * self.count_scales[:, None]
+        return rows, biases * self.bias_scales[:, None], counts, slopes * self.slope_scales[:, None]
 
     def _totals(self, bins: IntArray, values: FloatArray, n_columns: int) -> FloatArray:
         """Sum the values by class and column."""
@@ -158,6 +166,19 @@ def logs_and_odds(probs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return log(p) and log(p / (1 - p)) of clipped probabilities."""
     logs = np.log(np.maximum(probs, SMALLEST))
     return logs, logs - np.log(1 - np.minimum(probs, 1 - SMALLEST))
+
+
+def signed_root_deviance(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    r"""Return :math:`\sqrt{O \log(O / E) - O + E}` with the sign of O - E, and 0 if nothing is expected.
+
+    Examples
+    --------
+    >>> signed_root_deviance(np.array([0.0, 4.0]), np.array([4.0, 4.0])).tolist()
+    [-2.0, 0.0]
+    """
+    ratio = np.where(expected > 0, observed / np.where(expected > 0, expected, 1.0), 1.0)
+    gain = observed * np.log(np.where(ratio > 0, ratio, 1.0)) - expected * (ratio - 1)
+    return np.copysign(np.sqrt(np.maximum(gain, 0.0)), ratio - 1)
 
 
 def _bias_scales(variance: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ PREFERRED = {
     "biased": (IMPOSSIBLE, "bias"),
     "over-confident": (IMPOSSIBLE, "top-label bias", "class bias", "slope"),
     "under-confident": ("top-label bias", "class bias", "slope"),
-    "miscalibrated": (IMPOSSIBLE, "top-label ece", "slope", "class bias", "class slope"),
+    "miscalibrated": (IMPOSSIBLE, "top-label ece", "slope", "class bias", "class count", "class slope"),
 }
 """Among parts with the same p-value, the one that a verdict can explain best, by its code."""
 
