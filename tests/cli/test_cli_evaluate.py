@@ -151,6 +151,12 @@ def test_of_one_outcome_no_level_and_slope_are_shown(tmp_path, capsys):
     assert "no value for cox-slope, cox-intercept, in-the-large: all outcomes are alike" in folded(out)
 
 
+def test_of_separated_outcomes_no_slope_is_shown(tmp_path, capsys):
+    _, out, _ = run(capsys, "evaluate", written(tmp_path / "two.csv", np.linspace(0.2, 0.8, 30), np.arange(30) // 15))
+    assert [rows_of(out)[name].split() for name in ("cox-slope", "cox-intercept")] == [["cox-slope"], ["cox-intercept"]]
+    assert "no value for cox-slope, cox-intercept: a threshold on the predictions separates the outcomes" in folded(out)
+
+
 def test_rows_that_make_the_log_loss_infinite_are_named(tmp_path, capsys):
     probs, labels = np.tile([0.25, 0.75, 0.5, 0.5], 10), np.tile([0, 1, 0, 1], 10)
     probs[[5, 8]] = 0.0, 1.0  # Labels 1 and 0.

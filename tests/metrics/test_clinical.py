@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binary_cases import PUBLISHED_INTERCEPT, PUBLISHED_SLOPE, binary, published
-from calibrant import InputError, Predictions
+from calibrant import InputError, Predictions, measure
 from calibrant.hypotest import CoxTest, ECCETest
 from calibrant.metrics import (
     ECCE,
@@ -119,6 +119,24 @@ def test_coefficients_are_those_of_the_test(weighted, sharpness, shift):
 def test_the_slope_of_separated_outcomes_is_large_but_finite():
     assert 5 < CoxSlope()(SEPARATED) < 1000
     assert -1000 < CoxSlope()(Predictions(SEPARATED.positive, 1 - SEPARATED.labels)) < -5
+
+
+def test_separated_outcomes_have_no_slope_and_say_so():
+    for p in (
+        SEPARATED,
+        Predictions([0.0, 0.0, 1.0, 1.0], [0, 0, 1, 1]),
+        Predictions([0.2, 0.5, 0.5, 0.9], [0, 0, 1, 1]),
+    ):
+        for metric in (CoxSlope(), CoxIntercept()):
+            assert metric.estimate(p).details["separated"]
+        assert "separated" not in InTheLarge().estimate(p).details
+    overlapping = Predictions([0.2, 0.6, 0.5, 0.9], [0, 0, 1, 1])
+    unseen = Predictions(overlapping.positive, overlapping.labels, weights=[1, 0, 1, 1])
+    equal = Predictions([0.3] * 4, [0, 0, 1, 1])
+    assert [CoxSlope().estimate(p).details for p in (overlapping, unseen, equal)] == [{}, {"separated": True}, {}]
+    shown = repr(measure([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], metrics=["cox-slope", "in-the-large"]))
+    assert shown.splitlines()[1].split() == ["cox-slope", "none"]
+    assert "no value for cox-slope: a threshold on the predictions separates the outcomes" in shown
 
 
 def test_equal_predictions_say_nothing_about_the_slope():

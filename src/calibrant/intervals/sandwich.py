@@ -9,6 +9,7 @@ from calibrant.exceptions import InputError
 from calibrant.intervals.limits import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import CoxIntercept, CoxSlope, InTheLarge, Metric, ObservedExpectedRatio
+from calibrant.metrics.logistic_lines import has_separated_outcomes
 from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
@@ -80,16 +81,7 @@ def is_separated(data: Predictions, metric: Metric) -> bool:
     if not isinstance(metric, (CoxSlope, CoxIntercept)):
         hits = view.labels[view.weights > 0] == 1
         return bool(hits.all() or not hits.any())
-    return bool(view.once("separated outcomes", lambda: _is_separated(view)))
-
-
-def _is_separated(view: Predictions) -> bool:
-    present = view.weights > 0
-    hits = view.labels == 1
-    ones, zeros = view.positive[present & hits], view.positive[present & ~hits]
-    if not len(ones) or not len(zeros):
-        return True
-    return bool(ones.min() >= zeros.max() or zeros.min() >= ones.max())
+    return has_separated_outcomes(view)
 
 
 def _check_overlap(data: Predictions, metric: Influential) -> None:

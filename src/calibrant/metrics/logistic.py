@@ -14,6 +14,7 @@ from calibrant.metrics.logistic_lines import (
     count_clipped,
     fitted_line,
     fitted_lines,
+    has_separated_outcomes,
     kept_log_odds,
     line_influences,
     line_of,
@@ -25,7 +26,7 @@ from calibrant.metrics.logistic_lines import (
 from calibrant.metrics.metric import CLINICAL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
-from calibrant.results.estimate import ONE_OUTCOME, REFUTED
+from calibrant.results.estimate import ONE_OUTCOME, REFUTED, SEPARATED
 
 
 class LogisticMetric(Metric):
@@ -43,6 +44,8 @@ class LogisticMetric(Metric):
     measures = "calibration"
     limits: ClassVar[str | None] = "sandwich"
     methods: ClassVar[tuple[str, ...]] = ("sandwich",)
+    has_slope: ClassVar[bool] = True
+    """Whether a slope is fitted, which separated outcomes leave without a finite value."""
 
     @abstractmethod
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
@@ -81,14 +84,18 @@ class LogisticMetric(Metric):
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Count the predictions whose log-odds had to be limited, and the wrong ones among them.
 
-        Also said is where all outcomes are alike.
+        Also said is why no finite value is most likely, if none is.
         """
         view = self.view(predictions)
         present = view.weights > 0
         refuted = (np.exp(view.observed_log_probs) < 0.999 * EPSILON) & present
         counts = {"clipped": count_clipped(view), REFUTED: int(refuted.sum())}
         found: dict[str, object] = {name: count for name, count in counts.items() if count}
-        return found if np.ptp(view.labels[present]) else {**found, ONE_OUTCOME: True}
+        if not np.ptp(view.labels[present]):
+            return {**found, ONE_OUTCOME: True}
+        if self.has_slope and np.ptp(view.positive[present]) and has_separated_outcomes(view):
+            return {**found, SEPARATED: True}
+        return found
 
     def _values(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
         """Return the values of all columns: together where that works, the others one by one."""
@@ -208,6 +215,8 @@ class InTheLarge(LogisticMetric):
     >>> round(InTheLarge()(Predictions([0.5] * 10, labels=[1] * 8 + [0] * 2)), 4)  # log 4
     1.3863
     """
+
+    has_slope: ClassVar[bool] = False
 
     def about(self) -> Description:
         """Return how it is presented."""

@@ -28,6 +28,20 @@ def count_clipped(view: Predictions) -> int:
     return int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
 
 
+def has_separated_outcomes(view: Predictions) -> bool:
+    """Whether only one outcome occurs, or a threshold on the predictions has each on a side of its own; kept."""
+    return view.once("separated outcomes", lambda: _has_separated_outcomes(view))
+
+
+def _has_separated_outcomes(view: Predictions) -> bool:
+    present = view.weights > 0
+    hits = view.labels == 1
+    ones, zeros = view.positive[present & hits], view.positive[present & ~hits]
+    if not len(ones) or not len(zeros):
+        return True
+    return bool(ones.min() >= zeros.max() or zeros.min() >= ones.max())
+
+
 def present(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> tuple[FloatArray, BoolArray, FloatArray]:
     """Return the rows of positive weight, with shares that sum to 1."""
     share = weights / weights.max()

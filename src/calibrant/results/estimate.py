@@ -151,8 +151,9 @@ class Measures(Readable, Mapping[str, float]):
         return len(self.estimates)
 
     def __repr__(self) -> str:
-        rows = [(name, significant(estimate.value, 4)) for name, estimate in self.estimates.items()]
-        notes = [f"\n  ({words})" for words in cautions(self.estimates.items())]
+        named = self.estimates.items()
+        rows = [(name, "none" if is_without_value(one) else significant(one.value, 4)) for name, one in named]
+        notes = [f"\n  ({words})" for words in (*cautions(named), *fit_caveats(named))]
         return aligned(f"Measures of {counted(self.n_samples)}", rows) + "".join(notes)
 
 
@@ -174,13 +175,22 @@ MOST_LISTED = 5
 ONE_OUTCOME = "one_outcome"
 """The detail of estimates that are infinite because all outcomes are alike, and only kept finite by a penalty."""
 
+SEPARATED = "separated"
+"""The detail of those that are infinite because a threshold on the predictions separates the outcomes."""
+
+WITHOUT_VALUE = {
+    ONE_OUTCOME: "all outcomes are alike",
+    SEPARATED: "a threshold on the predictions separates the outcomes",
+}
+"""Why no finite number is most likely, by the detail that says so."""
+
 REFUTED = "refuted"
 """The detail of estimates that counts certain predictions that were wrong."""
 
 
 def is_without_value(estimate: Estimate) -> bool:
-    """Whether the number stands for none: all outcomes are alike, and no finite one is most likely."""
-    return bool(estimate.details.get(ONE_OUTCOME))
+    """Whether the number stands for none, because no finite one is most likely."""
+    return any(estimate.details.get(key) for key in WITHOUT_VALUE)
 
 
 def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
@@ -191,14 +201,16 @@ def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
     >>> fit_caveats([("slope", Estimate(name="CoxSlope()", value=0.1, details={"refuted": 2}))])[0][:49]
     'slope depends on how 2 wrong predictions of 0 or '
     """
-    alike, refuted = list[str](), dict[int, list[str]]()
+    without, refuted = dict[str, list[str]](), dict[int, list[str]]()
     for name, estimate in named:
         if is_without_value(estimate):
-            alike.append(name)
+            why = next(words for key, words in WITHOUT_VALUE.items() if estimate.details.get(key))
+            without.setdefault(why, []).append(name)
         elif wrong := estimate.details.get(REFUTED):
             refuted.setdefault(wrong, []).append(name)
-    notes = [f"no value for {', '.join(alike)}: all outcomes are alike, and no finite number is most likely"]
-    notes = notes if alike else []
+    notes = [
+        f"no value for {', '.join(names)}: {why}, and no finite number is most likely" for why, names in without.items()
+    ]
     for wrong, names in refuted.items():
         depend = "depends" if len(names) == 1 else "depend"
         notes.append(
