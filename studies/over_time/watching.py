@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.scale.over_time import CoxAlternatives, SpreadStart
-from calibrant.scale.over_time.change import date_change, describe_change
+from calibrant.scale.over_time.change import describe_change
+from calibrant.scale.over_time.dating import date_change
 from calibrant.scale.over_time.lines import fit_line
 from calibrant.scale.over_time.reference import Ellipse
 from calibrant.scale.over_time.stream import collect
@@ -75,6 +76,7 @@ def one_run(
     alarm = int(over[0])
     if alarm < first:
         return None
-    when = date_change(stream, alarm, alarm)
-    named = describe_change(stream, when, [str(i) for i in range(len(days))], CHOICE).named
+    seen = stream.first(alarm + 1)
+    when = date_change(seen, alarm, alarm)
+    named = describe_change(seen, when, [str(i) for i in range(alarm + 1)], CHOICE).named
     return Found(float((alarm + 1 - first) * n_rows), named[0] == change.direction, float(abs(when.since - first)))

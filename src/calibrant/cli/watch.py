@@ -92,7 +92,7 @@ def _write(result: "WatchResult", out: Path | None, *, json: bool) -> None:
     if json:
         show.print_json(result)
         return
-    print_finding(result.headline, "good" if result.change is None else "bad")
+    print_finding(result.headline, result.kind)
     show.print_lines([*result.story, *(f"Note: {note}" for note in result.notes)])
     if out is not None:
         show.print_path("page", out)

@@ -33,11 +33,13 @@ def facts(result: WatchResult) -> list[tuple[str, str]]:
         top = max(day.log_e for day in result.days)
         return [("Largest evidence", written_evidence(top)), limit, promise]
     top = max(day.log_e for day in result.days)
+    passed = [] if change.until is None else [("Passed after", name(change.until))]
     return [
-        ("Changed since", name(change.since)),
+        ("Changed from" if passed else "Changed since", name(change.since)),
         ("95% range", f"{name(change.earliest)} to {name(change.latest)}"),
+        *passed,
         ("Alarm after", name(change.alarm)),
-        ("Predictions are", " and ".join(change.named)),
+        ("Predictions were" if passed else "Predictions are", " and ".join(change.named)),
         ("Shift of log-odds", signed(change.shift)),
         *_limits(change.shift, change.shift_error, signed),
         ("Slope of log-odds", number(change.slope)),
@@ -204,7 +206,7 @@ def _powers(x: Scale, y: Scale) -> list[Element]:
 
 
 def _when(result: WatchResult, x: Scale, height: float) -> list[Element]:
-    """Mark since when calibration is changed, the range of that day, and the alarm."""
+    """Mark since when calibration is changed, the range of that day, the end if it has passed, and the alarm."""
     change = result.change
     if change is None:
         return []
@@ -215,8 +217,19 @@ def _when(result: WatchResult, x: Scale, height: float) -> list[Element]:
         element("rect", x=low, y=TOP, width=high - low, height=height - TOP, class_="range"),
         svg.line(since, TOP, since, height, "since-line"),
         svg.line(alarm, TOP, alarm, height, "alarm-day"),
-        svg.text(since, TOP - 6, "changed", "tick", "end" if since > WIDTH / 2 else "start"),
+        *_names(since, None if change.until is None else x(place[change.until] + 0.5), x, height),
         _beside(alarm, x, "alarm"),
+    ]
+
+
+def _names(since: float, until: float | None, x: Scale, height: float) -> list[Element]:
+    """Name the first line, and draw and name that of the end: the names stand on either side, within the figure."""
+    if until is None:
+        return [svg.text(since, TOP - 6, "changed", "tick", "end" if since > WIDTH / 2 else "start")]
+    return [
+        svg.line(until, TOP, until, height, "since-line"),
+        svg.text(min(since, x.stop - 44) - 2, TOP - 6, "changed", "tick", "end"),
+        svg.text(min(until, x.stop - 44) + 2, TOP - 6, "passed", "tick", "start"),
     ]
 
 

@@ -75,7 +75,7 @@ class RepairCandidate(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Repair(Readable):
-    """The simplest repair that the outcomes since a change support.
+    """The simplest repair that the outcomes since a change support; "none" if the change has passed.
 
     Attributes
     ----------
@@ -88,7 +88,8 @@ class Repair(Readable):
     fitted, later : tuple of str
         The days it was fitted to, and those it was judged on.
     later_log_e : float or None
-        Logarithm of the largest evidence against the repaired predictions on later days.
+        Logarithm of the largest evidence against the repaired predictions on later days; if the change has passed,
+        that against the predictions.
     log_odds, repaired : ndarray or None
         The map of "isotonic": log-odds of predictions, and the probability from each of them on.
     """
@@ -117,16 +118,24 @@ class Change(Readable):
     directions : mapping of str to float
         Posterior probability of each: "too low", "too high", "too extreme", "too timid"; what is surest first.
     shift, slope : float
-        Calibration in the large and slope of the log-odds since then, as in `WatchedDay`; with a reference, compared
-        with it. Posterior means where no finite one is most likely.
+        Calibration in the large and slope of the log-odds since then, up to the last day or `until`, as in
+        `WatchedDay`; with a reference, compared with it. Posterior means where no finite one is most likely.
     shift_error, slope_error : float or None
         Their standard errors, as if the first day were known.
     class_name : str
         The class with most of the evidence, if each class was watched.
     n_samples : int
-        Rows since the change, certain ones left out.
+        Rows of these days, certain ones left out.
     predicted, observed : float
         Mean prediction and frequency of these rows; with a reference, the former as recalibrated by it.
+    until : str or None
+        The most likely last day of a change that has passed: with a probability of at most 5%, it lasts. None if it
+        lasts, or if later days leave that open.
+    lasts : float
+        Posterior probability that the change, or another that followed it, lasts up to the last day watched.
+    after : WatchedDay or None
+        All days after `until` together, named by the first, certain rows left out; with a reference, compared with it.
+        The evidence is the largest of a watch that begins with them; it is below the limit.
     repair : Repair or None
         None if there is no day to fit one to.
     """
@@ -144,6 +153,9 @@ class Change(Readable):
     n_samples: int
     predicted: float
     observed: float
+    until: str | None = None
+    lasts: float = 1.0
+    after: WatchedDay | None = None
     repair: Repair | None = None
 
     @property
@@ -184,6 +196,13 @@ class WatchResult(Readable):
     notes: tuple[str, ...] = ()
     reference: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """How good it is: "good" without an alarm, "unclear" if the change has passed, "bad" otherwise."""
+        if self.change is None:
+            return "good"
+        return "bad" if self.change.until is None else "unclear"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -183,7 +183,7 @@ def test_a_large_change_after_an_early_alarm_is_told_as_such():
     result = Watch()(twice)
     assert result.change.alarm < "2026-04"
     assert result.change.since == "2026-04-01"
-    assert result.story[1].startswith("Something smaller was wrong before")
+    assert result.story[1].startswith("Something else was wrong before")
 
 
 def test_sketches_of_many_classes_give_the_cells_of_their_views():

@@ -10,10 +10,11 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.laws import expit
-from calibrant.results import Change, Repair, RepairCandidate
+from calibrant.results import Change, Repair, RepairCandidate, WatchedDay
 from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.cells import Cells, merged
-from calibrant.scale.over_time.evidence import accumulate, begun, posterior
+from calibrant.scale.over_time.dating import When
+from calibrant.scale.over_time.evidence import accumulate, posterior
 from calibrant.scale.over_time.lines import Line, coefficients, fit_line, log_likelihood
 from calibrant.scale.over_time.stream import Stream, collect
 
@@ -95,12 +96,16 @@ def _gain_per_1000(repair: Map, cells: Cells) -> float | None:
 def _repairs(cells: Cells) -> dict[str, tuple[Map, int]]:
     """Return every repair that can be fitted, with its number of parameters, from the simplest on."""
     lines = {name: fit_line(cells, free=free) for name, free in LINES.items()}
-    found: dict[str, tuple[Map, int]] = {"none": (lambda x: x, 0)}
+    found: dict[str, tuple[Map, int]] = {"none": (_unchanged, 0)}
     for name, line in lines.items():
         if line is not None:
             found[name] = line, sum(LINES[name])
     steps = fit_steps(cells)
     return found | {"isotonic": (steps, len(steps.values))}
+
+
+def _unchanged(log_odds: FloatArray) -> FloatArray:
+    return log_odds
 
 
 def fit_steps(cells: Cells) -> Steps:
@@ -133,41 +138,35 @@ def repaired(days: list[Cells], repair: Map) -> list[Cells]:
     return [replace(day, log_odds=repair(day.log_odds)) for day in days]
 
 
-SURE = 0.95
-
-
 Choice = tuple[CoxAlternatives, SpreadStart | FirstDay]
 
 
-class When(NamedTuple):
-    """Indices of days: the alarm, the largest evidence from then on, the most likely first day, and its range."""
+def describe_change(
+    stream: Stream, when: When, names: list[str], choice: Choice, later_log_e: float | None = None
+) -> Change:
+    """Return direction, size and repair of a change.
 
-    alarm: int
-    peak: int
-    since: int
-    earliest: int
-    latest: int
-
-
-def date_change(stream: Stream, alarm: int, peak: int) -> When:
-    """Return when a change began, by the likelihood of every first day up to where the evidence is largest."""
-    likelihoods = begun(stream.log_factors(peak))
-    since = int(np.argmax(likelihoods))
-    shares = posterior(likelihoods)
-    order = np.argsort(-shares, kind="stable")
-    likely = order[: 1 + int(np.searchsorted(np.cumsum(shares[order]), SURE))]
-    return When(alarm, peak, since, int(likely.min()), int(likely.max()))
-
-
-def describe_change(stream: Stream, when: When, names: list[str], choice: Choice) -> Change:
-    """Return direction, size and repair of a change."""
+    Parameters
+    ----------
+    stream : Stream
+    when : When
+    names : list of str
+        Of all days.
+    choice : tuple
+        Alternatives and start.
+    later_log_e : float, optional
+        The largest evidence of a watch that begins after the end of a change that has passed.
+    """
     alternatives, start = choice
     shifts, slopes = alternatives.lines().T
-    evidence = accumulate(stream.log_factors(when.peak), start.stakes(when.peak + 1))
+    end = when.until + 1
+    evidence = accumulate(stream.log_factors(when.peak)[:end], start.stakes(end))
     weights = posterior(evidence.log_parts[-1])
-    since = merged(stream.expected[when.since : when.peak + 1])
-    n_rows = since.count.sum()
-    fitted = {name: value for name, value in coefficients(since).items() if value is not None}
+    during = measured(merged(stream.expected[when.since : end]))
+    fitted = {name: value for name, value in during.items() if value is not None}
+    after = None
+    if later_log_e is not None:
+        after = WatchedDay(name=names[end], log_e=later_log_e, **measured(merged(stream.expected[end:])))
     return Change(
         alarm=names[when.alarm],
         since=names[when.since],
@@ -178,11 +177,25 @@ def describe_change(stream: Stream, when: When, names: list[str], choice: Choice
         slope=fitted.get("slope", float(weights @ slopes)),
         shift_error=fitted.get("shift_error"),
         slope_error=fitted.get("slope_error"),
-        n_samples=int(n_rows),
-        predicted=float(since.count @ expit(since.log_odds) / n_rows),
-        observed=float(since.events.sum() / n_rows),
-        repair=_repair(stream, when, names, choice),
+        n_samples=fitted["n_samples"],
+        predicted=fitted["predicted"],
+        observed=fitted["observed"],
+        until=None if after is None else names[when.until],
+        lasts=when.lasts,
+        after=after,
+        repair=_repair(stream, when, names, choice) if after is None else _unneeded(stream, when, names, later_log_e),
     )
+
+
+def measured(cells: Cells) -> dict[str, Any]:
+    """Return what some rows say, certain ones left out: means, shift and slope with standard errors."""
+    n_rows = float(cells.count.sum())
+    return {
+        "n_samples": int(n_rows),
+        "predicted": float(cells.count @ expit(cells.log_odds)) / n_rows if n_rows else None,
+        "observed": float(cells.events.sum()) / n_rows if n_rows else None,
+        **coefficients(cells),
+    }
 
 
 def _directions(alternatives: CoxAlternatives, weights: FloatArray) -> dict[str, float]:
@@ -194,10 +207,9 @@ def _directions(alternatives: CoxAlternatives, weights: FloatArray) -> dict[str,
 
 
 def _repair(stream: Stream, when: When, names: list[str], choice: Choice) -> Repair | None:
-    """Fit repairs to the first two thirds of the days since the change, and judge them on the others."""
-    end = when.peak + 1
-    split = when.since + math.ceil(2 / 3 * (end - when.since))
-    fitted, later = stream.expected[when.since : split], stream.expected[split:end]
+    """Fit repairs to the first two thirds of the days since the change, and judge them on all others."""
+    split = when.since + math.ceil(2 / 3 * (len(names) - when.since))
+    fitted, later = stream.expected[when.since : split], stream.expected[split:]
     if not sum(len(day.count) for day in fitted):
         return None
     found = find_repair(fitted, later)
@@ -205,8 +217,20 @@ def _repair(stream: Stream, when: When, names: list[str], choice: Choice) -> Rep
     return Repair(
         **describe(found, stream.line),
         fitted=tuple(names[when.since : split]),
-        later=tuple(names[split:end]),
+        later=tuple(names[split:]),
         later_log_e=log_e,
+    )
+
+
+def _unneeded(stream: Stream, when: When, names: list[str], later_log_e: float | None) -> Repair:
+    """Fit repairs to all days of a change that has passed, judge them on all days after it, and choose none."""
+    end = when.until + 1
+    tried = find_repair(stream.expected[when.since : end], stream.expected[end:]).candidates
+    return Repair(
+        **describe(FoundRepair("none", _unchanged, tried), None),
+        fitted=tuple(names[when.since : end]),
+        later=tuple(names[end:]),
+        later_log_e=later_log_e,
     )
 
 

@@ -22,8 +22,10 @@ class Stream:
         As predicted.
     expected : list of Cells
         As expected: as predicted, or as the line of the reference period says.
-    line : Line or None
-        That line.
+    alternatives : CoxAlternatives
+        What evidence is collected for.
+    ellipse : Ellipse or None
+        That line, and all others that the reference period does not contradict.
     log_likelihoods : ndarray of shape (n_days, n_alternatives)
     log_e, log_plugin : ndarray of shape (n_days,)
         The valid evidence, and that against `expected` as if it were known; the same without a reference.
@@ -33,18 +35,40 @@ class Stream:
 
     days: list[Cells]
     expected: list[Cells]
-    line: Line | None
+    alternatives: CoxAlternatives
+    ellipse: Ellipse | None
     log_likelihoods: FloatArray
     log_e: FloatArray
     log_plugin: FloatArray
     opposed: FloatArray
 
-    def log_factors(self, until: int) -> FloatArray:
-        """Return the log-likelihood ratios of the days up to one, against the line that the evidence then opposes."""
-        intercept, slope = self.opposed[until]
-        seen = self.days[: until + 1]
-        against = [log_likelihood(intercept + slope * day.log_odds, day) for day in seen]
-        return self.log_likelihoods[: until + 1] - np.array(against)[:, None]
+    @property
+    def line(self) -> Line | None:
+        """The line of the reference period."""
+        return None if self.ellipse is None else self.ellipse.line
+
+    def log_factors(self, at: int) -> FloatArray:
+        """Return the log-likelihood ratios of all days, against the line that the evidence opposes after one."""
+        intercept, slope = self.opposed[at]
+        against = [log_likelihood(intercept + slope * day.log_odds, day) for day in self.days]
+        return self.log_likelihoods - np.array(against)[:, None]
+
+    def first(self, n_days: int) -> "Stream":
+        """Return the stream as it was after its first days: no later day changes them."""
+        return Stream(
+            self.days[:n_days],
+            self.expected[:n_days],
+            self.alternatives,
+            self.ellipse,
+            self.log_likelihoods[:n_days],
+            self.log_e[:n_days],
+            self.log_plugin[:n_days],
+            self.opposed[:n_days],
+        )
+
+    def anew(self, first: int, start: SpreadStart | FirstDay) -> "Stream":
+        """Return the days from one on, with evidence that begins with them."""
+        return collect(self.days[first:], self.alternatives, start, self.ellipse)
 
 
 def collect(
@@ -60,6 +84,7 @@ def collect(
     base = np.array([log_likelihood(day.log_odds, day) for day in expected])
     plugin = accumulate(logs - base[:, None], stakes).log_e
     if ellipse is None:
-        return Stream(days, expected, line, logs, plugin, plugin, np.tile([0.0, 1.0], (len(days), 1)))
+        opposed = np.tile([0.0, 1.0], (len(days), 1))
+        return Stream(days, expected, alternatives, ellipse, logs, plugin, plugin, opposed)
     safe = safe_evidence(days, logs, stakes, ellipse)
-    return Stream(days, expected, line, logs, safe.log_e, plugin, safe.lines)
+    return Stream(days, expected, alternatives, ellipse, logs, safe.log_e, plugin, safe.lines)

@@ -7,16 +7,16 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.types import FloatArray
-from calibrant._core.laws import expit
 from calibrant.exceptions import InputError
 from calibrant.results import Change, WatchedDay, WatchResult
 from calibrant.scale.over_time import words
 from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.cells import Cells
-from calibrant.scale.over_time.change import date_change, describe_change
+from calibrant.scale.over_time.change import describe_change, measured
+from calibrant.scale.over_time.dating import date_change
 from calibrant.scale.over_time.days import Day, Days, streams
 from calibrant.scale.over_time.evidence import log_sum
-from calibrant.scale.over_time.lines import coefficients, require_line
+from calibrant.scale.over_time.lines import require_line
 from calibrant.scale.over_time.reference import Ellipse
 from calibrant.scale.over_time.stream import Stream, collect
 
@@ -90,10 +90,10 @@ class Watch:
             event: collect(cells, self.alternatives, self.start, ellipses.get(event))
             for event, cells in watched.items()
         }
-        log_e = _mean([stream.log_e for stream in found.values()])
+        log_e = _log_e(found)
         log_plugin = _mean([stream.log_plugin for stream in found.values()]) if ellipses else None
         limit = float(np.log((2 if ellipses else 1) / self.alpha))
-        event, change = self._change(names, found, log_e, limit)
+        event, change = self._change(names, found, limit)
         shown = found[event]
         result = WatchResult(
             headline="",
@@ -108,19 +108,34 @@ class Watch:
         )
         return replace(result, headline=words.headline(result), story=words.story(result))
 
-    def _change(
-        self, names: list[str], found: dict[str, Stream], log_e: FloatArray, limit: float
-    ) -> tuple[str, Change | None]:
-        """Return the event with most evidence, and what changed if the alarm was raised."""
+    def _change(self, names: list[str], found: dict[str, Stream], limit: float) -> tuple[str, Change | None]:
+        """Return the event with most evidence, and what changed if the alarm was raised.
+
+        The days after a change that has passed are watched anew. If they raise the alarm again, the newer change is
+        returned, with the first alarm.
+        """
+        log_e = _log_e(found)
         over = np.flatnonzero(log_e >= limit)
         alarm = int(over[0]) if len(over) else len(names) - 1
         peak = alarm + int(np.argmax(log_e[alarm:]))
         event = max(found, key=lambda name: found[name].log_e[peak])
         if not len(over):
             return event, None
-        when = date_change(found[event], alarm, peak)
-        change = describe_change(found[event], when, names, (self.alternatives, self.start))
+        choice, when = (self.alternatives, self.start), date_change(found[event], alarm, peak)
+        after, later_log_e = when.until + 1, None
+        if after < len(names):
+            rest = {each: stream.anew(after, self.start) for each, stream in found.items()}
+            again, newer = self._change(names[after:], rest, limit)
+            if newer is not None:
+                return again, replace(newer, alarm=names[alarm])
+            later_log_e = float(_log_e(rest).max())
+        change = describe_change(found[event], when, names, choice, later_log_e)
         return event, replace(change, class_name=event)
+
+
+def _log_e(found: dict[str, Stream]) -> FloatArray:
+    """Return the evidence about all events after every day."""
+    return _mean([stream.log_e for stream in found.values()])
 
 
 def _mean(logs: list[FloatArray]) -> FloatArray:
@@ -143,11 +158,5 @@ def _days(
 
 
 def _measured(day: Cells) -> dict[str, Any]:
-    """Return what one day alone says: means, shift and slope with standard errors."""
-    n_rows = float(day.count.sum())
-    return {
-        "n_samples": day.n_rows,
-        "predicted": float(day.count @ expit(day.log_odds)) / n_rows if n_rows else None,
-        "observed": float(day.events.sum()) / n_rows if n_rows else None,
-        **coefficients(day),
-    }
+    """Return what one day alone says; its rows are all, certain ones included."""
+    return measured(day) | {"n_samples": day.n_rows}

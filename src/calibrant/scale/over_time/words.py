@@ -3,9 +3,10 @@
 import math
 
 from calibrant._border.numerals import as_given, count, counted, decimals, percent, significant
-from calibrant.results import Change, Repair, WatchResult
+from calibrant.results import Change, Repair, WatchedDay, WatchResult
 from calibrant.results.over_time import WIDE
 from calibrant.scale.over_time.cells import Cells
+from calibrant.scale.over_time.dating import SURE
 from calibrant.scale.over_time.days import missing_dates
 
 LISTED = 5
@@ -20,9 +21,16 @@ def headline(result: WatchResult) -> str:
     what = "confidences" if result.settings.get("top_label") else "predictions"
     what += f" of class {change.class_name}" if change.class_name else ""
     found = " and ".join(change.named)
+    if change.until is not None:
+        return f"A change of calibration{compared} seems to have passed: {_span(change)}, {what} were {found}."
     if change.since == result.days[0].name and not compared:
         return f"Not calibrated from the first day on: {what} are {found}."
     return f"Calibration has changed{compared}: since {change.since}, {what} are {found}."
+
+
+def _span(change: Change) -> str:
+    """Name the days of a change that has passed."""
+    return f"on {change.since}" if change.since == change.until else f"from {change.since} to {change.until}"
 
 
 def story(result: WatchResult) -> tuple[str, ...]:
@@ -45,8 +53,8 @@ def story(result: WatchResult) -> tuple[str, ...]:
     return (
         alarm,
         *_when(change, result),
-        _size(change, result),
-        *([] if change.repair is None else _repair(change.repair, result.log_limit)),
+        *_sizes(change, result),
+        *_repairs(change, result.log_limit),
         *_plugin(result),
     )
 
@@ -68,23 +76,49 @@ def _plugin(result: WatchResult) -> list[str]:
 def _when(change: Change, result: WatchResult) -> list[str]:
     names = [day.name for day in result.days]
     late = names.index(change.since) > names.index(change.alarm)
-    first = ["Something smaller was wrong before: the largest change came after that alarm."] if late else []
+    first = ["Something else was wrong before: this change came after that alarm."] if late else []
     if change.earliest == change.latest:
-        return [*first, f"It began with {change.since}, with a probability of 95% or more."]
-    likely = f"with a probability of 95% from {change.earliest} to {change.latest}"
-    return [*first, f"It most likely began with {change.since}, and {likely}."]
+        began = f"It began with {change.since}, with a probability of 95% or more."
+    else:
+        likely = f"with a probability of 95% from {change.earliest} to {change.latest}"
+        began = f"It most likely began with {change.since}, and {likely}."
+    return [*first, began + _end(change, last=names[-1])]
 
 
-def _size(change: Change, result: WatchResult) -> str:
+def _end(change: Change, last: str) -> str:
+    """Say whether the change lasts, if there is a day after the alarm by which to tell."""
+    if change.until is not None:
+        return f" It has ended with a probability of 95% or more, most likely with {change.until}."
+    if change.alarm == last:
+        return ""
+    chance = "95% or more" if change.lasts >= SURE else percent(change.lasts, 0)
+    return f" It lasts up to {last} with a probability of {chance}."
+
+
+def _sizes(change: Change, result: WatchResult) -> list[str]:
+    """Say how large the change is or was and, if it has passed, what the days after it are like."""
+    if change.after is None:
+        return [_size("From then on", change, change, result)]
+    during = _span(change)
+    calm = (
+        f"A watch that begins with {change.after.name} finds no sign of a change: its evidence was at most "
+        f"{odds(change.after.log_e)}, with the limit at {odds(result.log_limit)}."
+    )
+    after = _size(f"Since {change.after.name}", change.after, change, result)
+    return [_size(during[0].upper() + during[1:], change, change, result), after, calm]
+
+
+def _size(when: str, rows: Change | WatchedDay, change: Change, result: WatchResult) -> str:
     expected = "expected from the reference" if result.reference else "predicted"
     event = f"class {change.class_name} was observed" if change.class_name else "the event happened"
     event = "the predicted class was right" if result.settings.get("top_label") else event
-    return (
-        f"From then on, {event} in {percent(change.observed)} of {counted(change.n_samples, 'row')}, "
-        f"where {percent(change.predicted)} was {expected}: a shift of log-odds by "
-        f"{with_limits(change.shift, change.shift_error)}; "
-        f"their slope is {with_limits(change.slope, change.slope_error, sign=False)}."
-    )
+    observed, predicted = (percent(value or 0.0) for value in (rows.observed, rows.predicted))  # There are rows.
+    found = f"{when}, {event} in {observed} of {counted(rows.n_samples, 'row')}, where {predicted} was {expected}"
+    if rows.shift is not None:
+        found += f": a shift of log-odds by {with_limits(rows.shift, rows.shift_error)}"
+    if rows.slope is not None:
+        found += f"; their slope is {with_limits(rows.slope, rows.slope_error, sign=False)}"
+    return f"{found}."
 
 
 def with_limits(value: float, error: float | None, *, sign: bool = True) -> str:
@@ -93,6 +127,34 @@ def with_limits(value: float, error: float | None, *, sign: bool = True) -> str:
         return decimals(value, sign=sign)
     low, high = (decimals(value + side * WIDE * error, sign=sign) for side in (-1, 1))
     return f"{decimals(value, sign=sign)} (95% limits {low} to {high})"
+
+
+def _repairs(change: Change, log_limit: float) -> list[str]:
+    if change.repair is None:
+        return []
+    return _repair(change.repair, log_limit) if change.until is None else _unneeded(change.repair)
+
+
+def _unneeded(repair: Repair) -> list[str]:
+    """Say what the best repair of a change that has passed would do to the days after it."""
+    best = max(repair.candidates, key=lambda candidate: candidate.score)
+    needless = "What repairs it: nothing is to be repaired now."
+    if best.name == "none" or best.later_gain is None:
+        return [needless]
+    days = counted(len(repair.fitted), "day")
+    effect = f"fitted to the {days} of the change, would {_effect(best.later_gain, 'lower', 'raise')}"
+    return [f"{needless} On {counted(len(repair.later), 'later day')}, {best.label}, {effect}."]
+
+
+def _effect(gain: float, lower: str = "lowers", higher: str = "raises") -> str:
+    """Say what a repair does to the log loss.
+
+    Examples
+    --------
+    >>> _effect(-44.4)
+    'raises the sum of log losses by 44.4 per 1000 rows'
+    """
+    return f"{higher if gain < 0 else lower} the sum of log losses by {_gain(abs(gain))} per 1000 rows"
 
 
 def _repair(repair: Repair, log_limit: float) -> list[str]:
@@ -106,7 +168,7 @@ def _repair(repair: Repair, log_limit: float) -> list[str]:
         if best.name != repair.name
         else ""
     )
-    found += f" There it lowers the sum of log losses by {_gain(own.fitted_gain)} per 1000 rows{more}."
+    found += f" There it {_effect(own.fitted_gain)}{more}."
     return [found, _later(repair, own.later_gain, log_limit)]
 
 
@@ -132,12 +194,14 @@ def _formula(repair: Repair) -> str:
 def _later(repair: Repair, gain: float | None, log_limit: float) -> str:
     if gain is None or repair.later_log_e is None:
         return "It has not been judged on other days, as there are none yet."
-    where = (
-        f"On {counted(len(repair.later), 'later day')} it lowers the sum of log losses by {_gain(gain)} per 1000 rows"
-    )
+    where = f"On {counted(len(repair.later), 'later day')} it {_effect(gain)}"
+    evidence = f"the repaired predictions (evidence {odds(repair.later_log_e)})"
+    if gain < 0:
+        known = "and they contradict" if repair.later_log_e >= log_limit else "though they do not contradict"
+        return f"{where}, {known} {evidence}: do not use it yet."
     if repair.later_log_e >= log_limit:
-        return f"{where}, but they contradict the repaired predictions (evidence {odds(repair.later_log_e)}): refit."
-    return f"{where}, and they do not contradict the repaired predictions (evidence {odds(repair.later_log_e)})."
+        return f"{where}, but they contradict {evidence}: refit."
+    return f"{where}, and they do not contradict {evidence}."
 
 
 def notes(names: list[str], days: list[Cells]) -> tuple[str, ...]:
