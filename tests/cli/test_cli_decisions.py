@@ -63,6 +63,27 @@ def test_a_threshold_alone_has_costs_of_its_own(file, capsys):
     assert (first["cost"]["threshold"], last["cost"]["threshold"]) == (0.5, 1 / 21)
 
 
+def test_costs_and_net_benefit_are_one_story_at_a_threshold_that_is_not_that_of_the_costs(file, tmp_path, capsys):
+    """The odds of the threshold had been its exchange rate: acting looked worthwhile beside a cost that said no."""
+    options, page = ["--cost-fp", "5", "--cost-fn", "1", "--threshold", "0.01"], tmp_path / "page.html"
+    cost = record(capsys, "evaluate", file, *options)["decisions"]["models"]["p.csv"]["cost"]
+    over_none = cost["over_none"]
+    assert cost["exchange_rate"] == 5
+    assert cost["net_benefit"]["value"] == pytest.approx(-over_none["value"])
+    assert cost["net_benefit"]["low"] == pytest.approx(-over_none["high"])
+    assert cost["net_benefit_of_all"] == pytest.approx(cost["treat_none"] - cost["treat_all"])
+    words = f"Net benefit at 0.01: {cost['net_benefit']['value']:.4g} ("
+    rate = "By the costs, a false positive counts as much as 5 true positives."
+    assert main(["evaluate", str(file), *options, "--metrics", "nll"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert main(["report", str(file), *options, "--resamples", "19", "--quiet", "--out", str(page)]) == 0
+    html = page.read_text(encoding="utf-8")
+    for text in (shown, html):
+        assert words in text
+        assert rate in text
+    assert "The vertical line is the threshold of the costs, 0.833: only there" in html
+
+
 def test_risks_are_those_of_the_library(file, capsys):
     found = record(capsys, "evaluate", file, "--max-risk", "0.1", "--confidence", "0.9")["decisions"]
     kept = coverage_at_risk(read_predictions(file), max_risk=0.1, confidence=0.9)
@@ -82,6 +103,9 @@ def test_few_confidences_are_listed(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "Only 3 distinct confidences occur" in shown
     assert "0.95" in shown
+    file.write_text("\n".join(line for line in lines if "0.95" in line))
+    assert main(["evaluate", str(file), "--max-risk", "0.1", "--metrics", "aurc"]) == 0
+    assert "Only 1 distinct confidence occurs: all rows are answered, or none." in capsys.readouterr().out
 
 
 def test_a_base_rate_moves_predictions_and_rows(file, capsys):

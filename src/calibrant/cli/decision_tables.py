@@ -13,7 +13,6 @@ from calibrant.io import printable
 from calibrant.results import (
     DecisionChange,
     DecisionCost,
-    DecisionCurve,
     DecisionReport,
     Decisions,
     Interval,
@@ -22,7 +21,9 @@ from calibrant.results import (
 from calibrant.results.decision_words import (
     FEW,
     base_rate_words,
+    few_confidences,
     guarantee_words,
+    net_benefit_words,
     population_words,
     threshold_words,
     without_limits,
@@ -85,21 +86,11 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
 
 
 def _worth(found: Decisions) -> Iterator[str]:
-    if found.curve is not None and found.cost is not None:
+    if found.cost is not None:
         yield ""
-        yield from _net_benefit(found.curve, found.cost.threshold)
+        yield net_benefit_words(found.cost)
     if found.best is not None:
         yield threshold_words(found.best)
-
-
-def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
-    at = int(abs(curve.thresholds - threshold).argmin())
-    benefit = curve.net_benefit
-    yield (
-        f"Net benefit at {significant(threshold)}: {significant(benefit.value[at], 4)}"
-        f"{_band(benefit.low[at], benefit.high[at])}; "
-        f"acting on all {significant(curve.treat_all[at], 4)}, on none 0."
-    )
 
 
 def _print_areas(curve: RiskCoverage) -> None:
@@ -107,7 +98,7 @@ def _print_areas(curve: RiskCoverage) -> None:
     print_lines([f"All rows: error rate {percent(float(curve.risk[-1]))}; {areas}.", *_why(curve)])
     if curve.n_distinct > FEW:
         return
-    print_lines([f"Only {curve.n_distinct} distinct confidences occur, so that coverage jumps:"])
+    print_lines([few_confidences(curve.n_distinct)])
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("at least", "coverage", "error rate", "answers"):
         table.add_column(heading, justify="right")
@@ -132,7 +123,3 @@ def _limits(found: Interval, *, turned: bool = False) -> str:
     if found.low is None or found.high is None:
         return ""
     return between((-found.high, -found.low) if turned else (found.low, found.high), partial(significant, digits=4))
-
-
-def _band(low: float, high: float) -> str:
-    return "" if low == -float("inf") else f" ({significant(low, 4)} to {significant(high, 4)})"

@@ -55,6 +55,8 @@ def expected_cost(
 
     Notes
     -----
+    The net benefit counts a false positive as the costs do, not by the odds of a threshold that differs from theirs.
+
     A threshold that is chosen because it costs least on these rows costs more on others than here. With calibrated
     probabilities that of the costs is best, and needs no choosing.
 
@@ -63,6 +65,8 @@ def expected_cost(
     >>> found = expected_cost([1, 0, 0, 1], [0.9, 0.3, 0.1, 0.4], costs=Costs(1, 4))
     >>> found.threshold, found.cost.value, found.treat_all, found.treat_none
     (0.2, 0.25, 0.5, 2.0)
+    >>> found.net_benefit.value, found.net_benefit_of_all  # (2.0 - 0.25) / 4 and (2.0 - 0.5) / 4
+    (0.4375, 0.375)
     """
     predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
     check_settings(prevalence, level)
@@ -70,6 +74,8 @@ def expected_cost(
     cells = Cells.of([predictions], np.array([metric.cut]), prevalence)
     acts, event = cells.acts(1)[:, 0] == 1, cells.event == 1
     own, everyone, nobody = (costs.per_row(who, event) for who in (acts, np.ones_like(acts), np.zeros_like(acts)))
+    worth = acts * np.where(event, 1.0, -costs.exchange_rate)
+    pi = cells.prevalence
     shares = [float(cells.moments[0] @ group) for group in (acts & event, acts & ~event, ~acts & event, ~acts & ~event)]
     return DecisionCost(
         threshold=metric.cut,
@@ -80,6 +86,9 @@ def expected_cost(
         treat_none=float(cells.moments[0] @ nobody),
         over_all=_interval("cost less that of acting on all", _mean(cells, own - everyone), level),
         over_none=_interval("cost less that of acting on none", _mean(cells, own - nobody), level),
+        exchange_rate=costs.exchange_rate,
+        net_benefit=_interval("net benefit", _mean(cells, worth), level),
+        net_benefit_of_all=float(pi - costs.exchange_rate * (1 - pi)),
         shares=dict(zip(OUTCOMES, shares, strict=True)),
     )
 

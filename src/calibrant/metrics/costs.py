@@ -72,6 +72,17 @@ class Costs:
         wrong_to_act = self.false_positive - self.true_negative
         return float(wrong_to_act / (wrong_to_act + (self.false_negative - self.true_positive)))
 
+    @property
+    def exchange_rate(self) -> float:
+        """How many true positives a false positive is worth: the odds of the threshold.
+
+        Examples
+        --------
+        >>> Costs(false_positive=5, false_negative=1).exchange_rate
+        5.0
+        """
+        return float((self.false_positive - self.true_negative) / (self.false_negative - self.true_positive))
+
     @classmethod
     def at(cls, threshold: float) -> "Costs":
         """Return the costs for which a threshold is best, in units of a missed event: t / (1 - t) and 1.

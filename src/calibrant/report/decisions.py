@@ -18,7 +18,9 @@ from calibrant.results.decision_words import (
     FEW,
     base_rate_rows,
     base_rate_words,
+    few_confidences,
     guarantee_words,
+    net_benefit_words,
     population_words,
     threshold_words,
     without_limits,
@@ -28,7 +30,9 @@ __all__ = [
     "FEW",
     "base_rate_rows",
     "base_rate_words",
+    "few_confidences",
     "guarantee_words",
+    "net_benefit_words",
     "population_words",
     "threshold_words",
     "without_limits",
@@ -98,7 +102,7 @@ def decision_diagram(report: DecisionReport, series: Sequence[Series]) -> Elemen
     everyone = svg.polyline(_px(x, first.thresholds), _px(y, first.treat_all), "strategy")
     parts = [everyone, svg.line(x.start, y(0), x.stop, y(0), "axis")]
     if cost is not None:
-        parts.append(svg.line(x(cost.threshold), TOP, x(cost.threshold), BOTTOM, "decided"))
+        parts.append(svg.line(x(cost.best_if_calibrated), TOP, x(cost.best_if_calibrated), BOTTOM, "decided"))
     parts += [layer(s, [*_bands(curve, x, y), *_line(s, curve, x, y)]) for s, curve in own]
     axis = Scale(y.low * unit, y.high * unit, y.start, y.stop)
     label = "Net benefit" if unit == 1 else "Net benefit per 1,000 rows"

@@ -1,6 +1,7 @@
 """Decisions in words, for a terminal and for a page."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from calibrant._border.numerals import as_given, between, count, counted, percent, pvalue, significant
 from calibrant.results.assessment import smallest_pvalue
@@ -187,7 +188,8 @@ def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[st
     >>> known = Interval(name="cost", value=0.3, low=0.2, high=0.4, level=0.95, method="hall")
     >>> unknown = Interval(name="", value=0.3, low=None, high=None, level=0.95, method="none", reason="too few rows")
     >>> without_limits(DecisionCost(threshold=0.1, best_if_calibrated=0.1, costs={}, cost=known, shares={},
-    ...     treat_all=0.5, treat_none=1.0, over_all=unknown, over_none=unknown), None)
+    ...     treat_all=0.5, treat_none=1.0, over_all=unknown, over_none=unknown, exchange_rate=0.1, net_benefit=unknown,
+    ...     net_benefit_of_all=0.5), None)
     ['No limits of the difference on all, the difference on none: too few rows.']
     """
     shown = {"the cost": cost.cost}
@@ -201,6 +203,44 @@ def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[st
         f"No limits of {', '.join(name for name, interval in shown.items() if interval.reason == reason)}: {reason}."
         for reason in reasons
     ]
+
+
+def net_benefit_words(cost: DecisionCost) -> str:
+    """Say what acting from the threshold on is worth by the costs.
+
+    Examples
+    --------
+    >>> from calibrant.results import Interval
+    >>> found = Interval(name="", value=-2.922, low=-3.146, high=-2.688, level=0.95, method="hall")
+    >>> print(net_benefit_words(DecisionCost(threshold=0.01, best_if_calibrated=5 / 6, costs={}, cost=found, shares={},
+    ...     treat_all=3.32, treat_none=0.34, over_all=found, over_none=found, exchange_rate=5.0, net_benefit=found,
+    ...     net_benefit_of_all=-2.98)))
+    Net benefit at 0.01: -2.922 (-3.146 to -2.688); acting on all -2.98, on none 0. By the costs, a false positive
+    counts as much as 5 true positives.
+    """
+    found, digits = cost.net_benefit, partial(significant, digits=4)
+    limits = between((found.low, found.high), digits)
+    rate = f"{significant(cost.exchange_rate)} true positive{'' if cost.exchange_rate == 1 else 's'}"
+    return (
+        f"Net benefit at {significant(cost.threshold)}: {digits(found.value)}{f' ({limits})' if limits else ''}; "
+        f"acting on all {digits(cost.net_benefit_of_all)}, on none 0. By the costs, a false positive counts as much as "
+        f"{rate}."
+    )
+
+
+def few_confidences(n_distinct: int) -> str:
+    """Say what few distinct confidences do to coverage.
+
+    Examples
+    --------
+    >>> few_confidences(3), few_confidences(1)
+    ('Only 3 distinct confidences occur: coverage jumps from one to the next.',
+     'Only 1 distinct confidence occurs: all rows are answered, or none.')
+    """
+    what = counted(n_distinct, "distinct confidence")
+    if n_distinct == 1:
+        return f"Only {what} occurs: all rows are answered, or none."
+    return f"Only {what} occur: coverage jumps from one to the next."
 
 
 def clopper_pearson(n_rows: int) -> str:

@@ -118,6 +118,13 @@ class DecisionCost(Readable):
         Cost per row of acting on all, and on none.
     over_all, over_none : Interval
         Cost less that of acting on all, and on none, paired on the rows: negative if the predictions are worth it.
+    exchange_rate : float
+        How many true positives a false positive is worth by the costs: the odds of `best_if_calibrated`.
+    net_benefit : Interval
+        True positives per row, less false positives per row times the exchange rate: the cost that acting on none has
+        more, in units of a missed event.
+    net_benefit_of_all : float
+        That of acting on all; that of acting on none is 0.
     shares : mapping of str to float
         Shares of the four outcomes.
     """
@@ -130,6 +137,9 @@ class DecisionCost(Readable):
     treat_none: float
     over_all: Interval
     over_none: Interval
+    exchange_rate: float
+    net_benefit: Interval
+    net_benefit_of_all: float
     shares: Mapping[str, float]
 
 
