@@ -159,3 +159,8 @@ def test_a_gate_that_cannot_be_read_is_refused_at_once(files, capsys, gate):
 def test_one_file_is_not_enough_and_one_file_twice_neither(files, capsys):
     assert "at least two files" in run(capsys, "compare", files[0])[2]
     assert "given twice" in run(capsys, "compare", files[0], files[0])[2]
+
+
+def test_all_metrics_are_refused_with_the_reason(capsys):
+    assert main(["compare", "a.csv", "b.csv", "--metrics", "all"]) == 2
+    assert "all of them would hide one that matters" in capsys.readouterr().err

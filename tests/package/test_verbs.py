@@ -99,7 +99,7 @@ def test_calibrators_of_logits_fit_predictions_and_others_say_why_not():
     with pytest.raises(InputError, match="look swapped: here the probabilities come first"):
         TemperatureScaling().fit(Y_TRUE, Y_PROB)
     with pytest.raises(InputError, match="must be in the order of the classes"):
-        fix(NAMES, Y_PROB, method="ts").predict_proba(Predictions(1 - Y_PROB, NAMES, positive="no"))
+        fix(NAMES, Y_PROB, method="ts", positive="yes").predict_proba(Predictions(1 - Y_PROB, NAMES, positive="no"))
 
 
 def test_show_makes_a_page_of_one_or_several_models(tmp_path):
@@ -244,7 +244,7 @@ def test_labels_alone_are_refused():
 
 
 def test_a_display_draws_several_models_on_one_axis():
-    first = ReliabilityDisplay.from_predictions(NAMES, Y_PROB, WEIGHTS, name="first")
+    first = ReliabilityDisplay.from_predictions(NAMES, Y_PROB, WEIGHTS, name="first", positive="yes")
     model = DummyClassifier().fit(Y_PROB[:, None], NAMES)
     second = ReliabilityDisplay.from_estimator(model, Y_PROB[:, None], NAMES, ax=first.ax_, color="black")
     third = ReliabilityDisplay(kernel_curve(SAME), name="third").plot(first.ax_)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from calibrant import InputError, Predictions, assess, interval, recommend, reliability_curve
+from calibrant import InputError, Predictions, assess, interval, measure, recommend, reliability_curve
 from calibrant.binning import EqualMass
 from calibrant.curves import classwise_curves, cumulative_curve, isotonic_curve, kernel_curve
-from calibrant.hypotest import TESTS
+from calibrant.hypotest import TESTS, OmnibusTest
 from calibrant.metrics import ECE, METRICS, NLL, decompose
 from naming import each
 
@@ -51,10 +51,21 @@ def test_everything_else():
 
 
 def test_one_column_is_the_probability_of_the_second_class():
-    y = np.array(["no", "yes"])[(Y_TRUE == 1).astype(int)]
+    y = np.where(Y_TRUE == 1, 7, -2)
     assert ECE()(y, Y_PROB[:, 1]) == ECE()(Predictions(Y_PROB[:, 1], Y_TRUE == 1))
     assert ECE()(list(y), list(Y_PROB[:, 1])) == ECE()(y, Y_PROB[:, [1]])
-    assert ECE()(np.where(Y_TRUE == 1, 7, -2), Y_PROB[:, 1]) == ECE()(y, Y_PROB[:, 1])
+
+
+@pytest.mark.parametrize("column", [Y_PROB[:, 1], Y_PROB[:, [1]]], ids=["vector", "matrix"])
+def test_which_of_two_names_one_column_is_about_is_not_guessed(column):
+    """The command refuses it, too: "bad" comes before "good", and "fraud" before "genuine"."""
+    y = np.array(["fraud", "genuine"])[(Y_TRUE != 1).astype(int)]
+    for call in (ECE(), measure, OmnibusTest(19)):
+        with pytest.raises(InputError, match="names like 'genuine', whose order does not say which"):
+            call(y, column)
+    assert measure(y, column, positive="fraud")["ece"] == ECE()(Predictions(column, Y_TRUE == 1))
+    both = np.hstack([column.reshape(-1, 1), 1 - column.reshape(-1, 1)])  # In the order of the sorted names.
+    assert NLL()(y, both) == pytest.approx(NLL()(Predictions(column, Y_TRUE == 1)))
 
 
 @each(

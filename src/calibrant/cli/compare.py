@@ -88,7 +88,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant.metrics.names import chosen_metrics
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
-    chosen = [*chosen_metrics(metrics, known)] or None
+    chosen = [*chosen_metrics(_without_all(metrics), known)] or None
     gates.check_gates(fail_if, chosen or ([*known] if options.are_forecasts else DEFAULT_METRICS), known)
     _check_kind(options, given)
     paths = _named(expanded(files) if files else [])
@@ -121,6 +121,18 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     if fail_if_worse_than is not None:
         failures += _worse(comparison, powerless_is_fine=bool(failures))
     return show.report_failures(failures)
+
+
+def _without_all(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names as they are; "all", which `evaluate` takes, is refused."""
+    from calibrant.exceptions import InputError
+
+    if "all" in metrics:
+        raise InputError(
+            "--metrics must be names of metrics, but one is 'all'. Every difference counts in the adjustment of "
+            "p-values, and all of them would hide one that matters: name a few, such as nll brier rms-debiased."
+        )
+    return metrics
 
 
 def _check_sketches(options: Comparing, given: "Mapping[str, object]") -> None:

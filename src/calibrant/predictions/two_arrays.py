@@ -26,11 +26,12 @@ def as_data(data: object, y_prob: object = None, sample_weight: object = None, p
         Probabilities; one column is that of the second class.
     sample_weight : array-like of shape (n,), optional
     positive : optional
-        The class that one column is the probability of; by default the second of the sorted labels.
+        The class that one column is the probability of; needed if the labels are text, whose order says nothing. By
+        default the second of the sorted labels.
 
     Examples
     --------
-    >>> as_data(["no", "yes", "yes"], [0.2, 0.9, 0.6]).classes
+    >>> as_data(["no", "yes", "yes"], [[0.8, 0.2], [0.1, 0.9], [0.4, 0.6]]).classes
     ('no', 'yes')
     >>> as_data(["dog", "cat", "cat"], [0.2, 0.9, 0.6], positive="cat").classes
     ('dog', 'cat')
@@ -116,6 +117,12 @@ def _classes(labels: Raw, probs: Raw) -> tuple[object, ...] | None:
             f"y_true must hold all {n_classes} classes, or their indices from 0 to {n_classes - 1}, to tell which "
             f"column of y_prob belongs to which, but holds {len(found)}. Pass Predictions(y_prob, y_true, "
             "classes=[...])."
+        )
+    if (probs.values.ndim == 1 or probs.values.shape[1] == 1) and isinstance(found[0], str):
+        name = str(found[1])
+        raise InputError(
+            f"y_true holds names like {name!r}, whose order does not say which class y_prob is the probability of. "
+            f"Name it, as in positive={name!r} or Predictions(y_prob, y_true, positive={name!r})."
         )
     return tuple(found.tolist())
 
