@@ -168,3 +168,32 @@ def test_rows_that_make_the_log_loss_infinite_are_named(tmp_path, capsys):
     _, out, _ = run(capsys, "evaluate", written(tmp_path / "two.csv", probs, labels))
     assert "treated" not in out
     assert "is infinite" not in out
+
+
+def test_every_command_says_why_there_is_no_slope(tmp_path, capsys):
+    path, other, page = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "page.html"
+    rows = np.linspace(0.02, 0.98, 60)
+    labels = (rows > 0.5).astype(int)
+    path.write_text("\n".join(["proba_1,label,g", *(f"{p},{y},x" for p, y in zip(rows, labels, strict=True))]))
+    mixed = np.where(np.arange(60) % 5, rows, 1 - rows)
+    other.write_text("\n".join(["proba_1,label,g", *(f"{p},{y},x" for p, y in zip(mixed, labels, strict=True))]))
+    words = "no value for cox-slope, cox-intercept: a threshold on the predictions separates the outcomes"
+    few = ["--resamples", "19", "--metrics", "cox-slope", "cox-intercept", "in-the-large"]
+    for options in ([], ["--by", "g"], ["--engine", "local"]):
+        assert main(["evaluate", str(path), *few, *options]) == 0
+        assert words in " ".join(capsys.readouterr().out.split())
+    assert main(["evaluate", str(path), *few, "--json"]) == 0
+    slope = json.loads(capsys.readouterr().out)["metrics"]["cox-slope"]
+    assert (slope["value"], slope["details"]) == ("nan", {"separated": True})
+    assert main(["evaluate", str(path), *few, "--fail-if", "cox-slope>2"]) == 2
+    assert "cannot be judged" in capsys.readouterr().err
+    assert main(["report", str(path), str(other), "--resamples", "19", "--quiet", "--out", str(page)]) == 0
+    said = (
+        "no value for Calibration slope, Calibration intercept: a threshold on the predictions separates the outcomes"
+    )
+    assert said in page.read_text(encoding="utf-8")
+    for rule in ("valid", "percentile"):
+        assert main(["compare", str(path), str(other), *few, "--differences", rule]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "no interval for the difference in cox-slope, cox-intercept: one of the two has no value" in shown
+        assert "nan" not in shown

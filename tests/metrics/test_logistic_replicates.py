@@ -35,7 +35,7 @@ def test_redrawn_labels_give_what_each_gives_by_itself(metric):
     labels = np.random.default_rng(6).integers(0, 2, (80, 12))
     labels[:, 0], labels[:, 1] = 0, p.positive > 0.5
     evaluate = metric.prepare_labels(p)
-    alone = [metric(p.with_labels(column)) for column in labels.T]
+    alone = [metric.fitted(p.with_labels(column)) for column in labels.T]
     assert evaluate(labels) == pytest.approx(alone, rel=1e-9)
 
 

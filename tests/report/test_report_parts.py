@@ -222,7 +222,7 @@ class TestNumbers:
             (-0.25, "\N{MINUS SIGN}0.250"),
             (float("inf"), "∞"),
             (float("-inf"), "\N{MINUS SIGN}∞"),
-            (float("nan"), "not a number"),
+            (float("nan"), "no value"),
         ],
     )
     def test_three_significant_digits(self, value, expected):

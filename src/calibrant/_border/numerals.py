@@ -215,7 +215,7 @@ def number(value: float) -> str:
     ('0.0537', '0.950', '12,346', '∞')
     """
     if math.isnan(value):
-        return "not a number"
+        return "no value"
     if value < 0:
         return _MINUS + number(-value)
     if math.isinf(value):

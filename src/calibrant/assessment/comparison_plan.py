@@ -1,5 +1,6 @@
 """The plan of a comparison: values, intervals and paired differences of models on some rows."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -11,7 +12,7 @@ from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import Evaluator, FloatArray, Progress, RowIndex
 from calibrant.hypotest import holm
 from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
-from calibrant.intervals.differences import Pair, around
+from calibrant.intervals.differences import NO_VALUE, Pair, around, unknown_difference
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
@@ -51,7 +52,10 @@ class Plan:
         fitted = self._fit(models, shared)
         evaluators = {(model, key): metric.prepare(models[model]) for (model, key), metric in fitted.items()}
         weights = models[self.baseline].weights[:, None]
-        values = {cell: float(evaluate(weights)[0]) for cell, evaluate in evaluators.items()}
+        values = {
+            cell: float(evaluate(weights)[0]) if fitted[cell].has_value(models[cell[0]]) else math.nan
+            for cell, evaluate in evaluators.items()
+        }
         steps = Steps(2 * len(values), progress)
         differences = self._differences(models, values, evaluators, seed, steps)
         entries = []
@@ -117,12 +121,14 @@ class Plan:
             for (model, key), value in values.items()
             if model != self.baseline and not value == values[self.baseline, key] == np.inf
         }
-        known: dict[Cell, DifferenceLimits] = {}
+        known = {cell: unknown_difference(NO_VALUE) for cell, change in changes.items() if math.isnan(change)}
         if self.rule == "valid":
             pairs = {
-                (model, key): Pair(self.metrics[key], models[self.baseline], models[model]) for model, key in changes
+                (model, key): Pair(self.metrics[key], models[self.baseline], models[model])
+                for model, key in changes
+                if (model, key) not in known
             }
-            known = difference_limits(pairs, self.level, self.bootstrap, np.random.default_rng(seed))
+            known |= difference_limits(pairs, self.level, self.bootstrap, np.random.default_rng(seed))
         left = [cell for cell in changes if cell not in known]
         weights = models[self.baseline].weights
         drawn = self._percentiles(left, evaluators, weights, np.random.default_rng(seed), steps)

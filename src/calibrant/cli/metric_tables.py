@@ -1,5 +1,6 @@
 """Tables on a terminal: metrics in groups, and comparisons, all with their intervals."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -151,10 +152,15 @@ def _numbers(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _cells(entry: Compared) -> tuple[str, ...]:
     """Return a value with its limits, and the difference with its limits and p-value."""
     difference = entry.difference
-    own = (significant(entry.value), interval_text(entry.interval))
+    own = (_written(entry.value, significant), interval_text(entry.interval))
     if difference is None:
         return (*own, "", "", "")
     mark = "*" if difference.is_significant else " "
     p = "" if known_limits(difference) is None else pvalue_cell(difference.adjusted)
     limits = interval_text(difference, partial(with_sign, digits=2))
-    return (*own, f"{with_sign(difference.value)}{mark}", limits, p)
+    return (*own, f"{_written(difference.value, with_sign)}{mark}", limits, p)
+
+
+def _written(value: float, write: Callable[[float], str]) -> str:
+    """Return a number, or nothing if there is none."""
+    return "" if math.isnan(value) else write(value)

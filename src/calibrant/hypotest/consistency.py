@@ -16,6 +16,7 @@ from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import redraw_labels, redraw_targets
 from calibrant.results import Description, TestResult
+from calibrant.results.estimate import why_without_value
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,12 @@ class ConsistencyTest(CalibrationTest):
     def run(self, data: Predictions | Forecasts, rng: Rng, progress: Progress | None) -> TestResult:
         """Redraw the labels and compare."""
         view = self._view(data)
-        observed = self.metric(view)
+        observed = self.metric.value(view)
+        if np.isnan(observed):
+            why = why_without_value(self.metric.describe(view)) or "the data do not determine one"
+            raise InputError(f"{self.metric!r} has no value to compare with redraws: {why}. Test another metric.")
         compared, null = self._redraws(view, observed, np.random.default_rng(rng), progress)
-        if np.isnan(observed) or np.isnan(null).any():
+        if np.isnan(null).any():
             raise InputError(f"{self.metric!r} is not a number for {int(np.isnan(null).sum())} of the redraws.")
         return TestResult(
             name=repr(self),

@@ -8,27 +8,30 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.laws import expit, logistic_variance, softplus
-from calibrant._core.logistic import PENALTY
 from calibrant.exceptions import InputError
 from calibrant.hypotest.contract import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.hypotest.events import effective_events
 from calibrant.metrics.logistic import InTheLarge
-from calibrant.metrics.logistic_lines import EPSILON, count_clipped, fitted_line, fitted_lines, kept_log_odds, line_of
+from calibrant.metrics.logistic_lines import (
+    CONSTANT,
+    EPSILON,
+    LEAST_CURVATURE,
+    count_clipped,
+    fitted_line,
+    fitted_lines,
+    kept_log_odds,
+    line_of,
+    separated,
+)
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import CACHED_CELLS, in_blocks
 from calibrant.results import Description
-
-CONSTANT = 1e-10
-"""Predictions whose log-odds differ by less than this count as equal."""
 
 WITHOUT_FIT = "Use SpiegelhalterTest or ECCETest (--test spiegelhalter ecce), which need no fit"
 UNBOUNDED = (
     "the likelihood of slope and intercept must have a maximum, but none was found: the two outcomes are almost "
     f"separated by a threshold. {WITHOUT_FIT}, or test more rows."
 )
-
-LEAST_CURVATURE = 1000 * PENALTY
-"""Where the likelihood of a row is flatter in the slope than this, its penalty and not the data decides the slope."""
 
 LEAST_EVENTS = 100.0
 """With fewer effective events chi-squared is rough: at the level 0.10 it rejects calibrated data in up to 0.125."""
@@ -161,7 +164,7 @@ def _check_estimable(log_odds: FloatArray, labels: IntArray) -> None:
             "predictions must differ for a slope to be defined, but all are equal. Use ECCETest (--test ecce), which "
             "needs no slope."
         )
-    if _separated(log_odds[:, None], labels[:, None] == 1).any():
+    if separated(log_odds[:, None], labels[:, None] == 1).any():
         raise InputError(
             "predictions of the two outcomes must overlap, but a threshold separates them: the most likely slope is "
             f"infinite. {WITHOUT_FIT}, or test more rows."
@@ -181,7 +184,7 @@ def _log_likelihood(fitted: FloatArray, hits: BoolArray, weights: FloatArray) ->
 def _ratios(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
     """Return the statistics of many sets of outcomes, (n, B), NaN where a threshold separates them."""
     x, rows, likely = log_odds[:, None], _as_rows(weights), np.full(hits.shape[1], np.nan)
-    overlap = ~_separated(x, hits)
+    overlap = ~separated(x, hits)
     if overlap.any():
         likely[overlap] = _likelihoods_of_lines(log_odds, hits[:, overlap], rows)
     without_events = _log_likelihood(log_odds, np.zeros(len(log_odds), dtype=bool), rows)
@@ -195,13 +198,6 @@ def _likelihoods_of_lines(log_odds: FloatArray, hits: BoolArray, weights: FloatA
     for b in np.flatnonzero(np.isnan(slopes)):  # Few: those that full steps of Newton's method miss.
         intercepts[b], slopes[b] = line_of(log_odds, hits[:, b], share)
     return _log_likelihood(intercepts + slopes * log_odds[:, None], hits, weights)
-
-
-def _separated(x: FloatArray, hits: BoolArray) -> BoolArray:
-    """Return whether a threshold of x, (n, 1), separates the outcomes of each column, (n, B), or one is missing."""
-    lowest = [np.where(rows, x, np.inf).min(axis=0) for rows in (hits, ~hits)]
-    highest = [np.where(rows, x, -np.inf).max(axis=0) for rows in (hits, ~hits)]
-    return np.asarray(np.maximum(*lowest) >= np.minimum(*highest))
 
 
 def _curvature(fitted: FloatArray, x: FloatArray, weights: FloatArray) -> Curvature:

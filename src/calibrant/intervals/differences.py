@@ -34,6 +34,9 @@ Key = TypeVar("Key", bound=Hashable)
 
 NOT_CANCELLED = "chance adds more to the error of the better calibrated model; rms-debiased can have limits"
 FEW_ANSWERS = f"at least {MANY} wrong answers are needed, but there are fewer"
+NO_VALUE = (
+    "one of the two has no value, as its outcomes are all alike, or a threshold on its predictions separates them"
+)
 BESIDE = "the percentiles lie on one side of it"
 
 
@@ -60,7 +63,7 @@ class DifferenceLimits(NamedTuple):
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
-def _unknown(reason: str) -> DifferenceLimits:
+def unknown_difference(reason: str) -> DifferenceLimits:
     """Return what is said about a difference if nothing is known to cover it."""
     return DifferenceLimits(None, None, 1.0, "none", reason)
 
@@ -78,7 +81,7 @@ def around(limits: DifferenceLimits, value: float) -> DifferenceLimits:
     """Return percentiles if they lie around the value, and otherwise that they do not."""
     if limits.low is None or limits.high is None or limits.low <= value <= limits.high:
         return limits
-    return _unknown(BESIDE)
+    return unknown_difference(BESIDE)
 
 
 def difference_limits(
@@ -98,7 +101,7 @@ def difference_limits(
     found = {}
     for key, pair in pairs.items():
         missing = _what_is_missing(pair, bootstrap)
-        known = _unknown(missing) if missing else _known(pair, level, bootstrap)
+        known = unknown_difference(missing) if missing else _known(pair, level, bootstrap)
         if known is not None:
             found[key] = known
     return found
@@ -117,7 +120,7 @@ def _known(pair: Pair, level: float, bootstrap: Bootstrap) -> DifferenceLimits |
         return None
     differ = int(np.count_nonzero(rows[pair.first.weights > 0]))  # Those of twins do not differ, which is certain.
     if 0 < differ < FEWEST_DIFFERENT:
-        return _unknown(DIFFERENT)
+        return unknown_difference(DIFFERENT)
     (law,) = hall_laws(rows[:, None], pair.first.weights, bootstrap)
     return _by_law(law, level, "hall")
 

@@ -9,7 +9,7 @@ from calibrant.exceptions import InputError
 from calibrant.intervals.limits import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import CoxIntercept, CoxSlope, InTheLarge, Metric, ObservedExpectedRatio
-from calibrant.metrics.logistic_lines import has_separated_outcomes
+from calibrant.metrics.logistic_lines import has_no_best_line
 from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
@@ -19,7 +19,10 @@ INFLUENTIAL = (CoxSlope, CoxIntercept, InTheLarge, ObservedExpectedRatio, Select
 
 Influential: TypeAlias = CoxSlope | CoxIntercept | InTheLarge | ObservedExpectedRatio | SelectiveMetric
 
-SEPARATED = "a threshold on the predictions separates the outcomes, or all predictions are equal: no one line is best"
+SEPARATED = (
+    "a threshold on the predictions separates the outcomes, or almost does, or all predictions are equal: no one line "
+    "is best"
+)
 
 
 def sandwich(
@@ -81,7 +84,7 @@ def is_separated(data: Predictions, metric: Metric) -> bool:
     if not isinstance(metric, (CoxSlope, CoxIntercept)):
         hits = view.labels[view.weights > 0] == 1
         return bool(hits.all() or not hits.any())
-    return has_separated_outcomes(view)
+    return has_no_best_line(view)
 
 
 def _check_overlap(data: Predictions, metric: Influential) -> None:

@@ -113,6 +113,10 @@ class TopLabel(Lift):
         fitted = self.metric.fit_bandwidth(predictions.top_label())
         return self if fitted is self.metric else replace(self, metric=fitted)
 
+    def has_value(self, data: Predictions) -> bool:
+        """Return whether the metric has a value on the top-label view."""
+        return self.metric.has_value(data.top_label())
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on the top-label view."""
         return self.metric.prepare(predictions.top_label())
@@ -166,6 +170,10 @@ class Classwise(ByClass):
         fitted = {c: metric.fit_bandwidth(view) for c, (metric, view) in enumerate(self._views(predictions))}
         return self._with_members(fitted, predictions)
 
+    def has_value(self, data: Predictions) -> bool:
+        """Return whether the metric has a value for every class."""
+        return all(metric.has_value(view) for metric, view in self._views(data))
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on every one-vs-rest view."""
         return self._mean([metric.prepare(view) for metric, view in self._views(predictions)])
@@ -183,7 +191,7 @@ class Classwise(ByClass):
         """Return the value of every class, of all in as few passes as the metric needs."""
         if not self.members:
             return dict(enumerate(map(float, self.metric.class_values(predictions))))
-        return {c: metric(view) for c, (metric, view) in enumerate(self._views(predictions))}
+        return {c: metric.value(view) for c, (metric, view) in enumerate(self._views(predictions))}
 
     def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:  # noqa: ARG002 (all count alike)
         """Return the mean of the classes."""

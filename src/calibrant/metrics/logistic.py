@@ -1,5 +1,6 @@
 """Slope and intercept of logistic recalibration, as measures."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from calibrant.metrics.logistic_lines import (
     count_clipped,
     fitted_line,
     fitted_lines,
-    has_separated_outcomes,
+    has_equal_predictions,
+    is_flat,
+    is_separated,
     kept_log_odds,
     line_influences,
     line_of,
@@ -26,7 +29,7 @@ from calibrant.metrics.logistic_lines import (
 from calibrant.metrics.metric import CLINICAL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
-from calibrant.results.estimate import ONE_OUTCOME, REFUTED, SEPARATED
+from calibrant.results.estimate import FLAT, ONE_OUTCOME, REFUTED, SEPARATED
 
 
 class LogisticMetric(Metric):
@@ -34,8 +37,10 @@ class LogisticMetric(Metric):
 
     The mean log-likelihood of a line is maximised, less :math:`10^{-12} / 2` times the squared distance from no change
     in level, at the mean log-odds, and slope. Where the likelihood has a maximum, this moves it by less than its
-    rounding. Where it has none (one outcome only, or a threshold that separates the outcomes) the value is large but
-    finite; where it does not depend on the slope (all predictions equal) the slope is 1.
+    rounding. Where it has none (one outcome only; for slope and intercept, also a threshold that separates the
+    outcomes, or almost does) the value is NaN, and the details say why. Where it does not depend on the slope (all
+    predictions equal) the slope is 1. Resampled rows and redrawn labels that have no maximum get what the penalty
+    leaves, large but finite.
     """
 
     family = "score"
@@ -45,7 +50,7 @@ class LogisticMetric(Metric):
     limits: ClassVar[str | None] = "sandwich"
     methods: ClassVar[tuple[str, ...]] = ("sandwich",)
     has_slope: ClassVar[bool] = True
-    """Whether a slope is fitted, which separated outcomes leave without a finite value."""
+    """Whether a slope is fitted, so that separated outcomes leave no value."""
 
     @abstractmethod
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
@@ -62,7 +67,19 @@ class LogisticMetric(Metric):
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
-        return self.fitted(self.view(data))
+        return self.fitted(self.view(data)) if self.has_value(data) else math.nan
+
+    def has_value(self, data: Predictions) -> bool:
+        """Return whether a finite number is the most likely one."""
+        return not self._what_is_missing(self.view(data))
+
+    def _what_is_missing(self, view: Predictions) -> str:
+        """Return the name of the detail that says why there is no value; empty if there is one."""
+        if not np.ptp(view.labels[view.weights > 0]):
+            return ONE_OUTCOME
+        if not self.has_slope or has_equal_predictions(view):
+            return ""
+        return SEPARATED if is_separated(view) else FLAT if is_flat(view) else ""
 
     @abstractmethod
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
@@ -84,18 +101,15 @@ class LogisticMetric(Metric):
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Count the predictions whose log-odds had to be limited, and the wrong ones among them.
 
-        Also said is why no finite value is most likely, if none is.
+        If there is no value, the details say why.
         """
         view = self.view(predictions)
         present = view.weights > 0
         refuted = (np.exp(view.observed_log_probs) < 0.999 * EPSILON) & present
         counts = {"clipped": count_clipped(view), REFUTED: int(refuted.sum())}
         found: dict[str, object] = {name: count for name, count in counts.items() if count}
-        if not np.ptp(view.labels[present]):
-            return {**found, ONE_OUTCOME: True}
-        if self.has_slope and np.ptp(view.positive[present]) and has_separated_outcomes(view):
-            return {**found, SEPARATED: True}
-        return found
+        missing = self._what_is_missing(view)
+        return {**found, missing: True} if missing else found
 
     def _values(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
         """Return the values of all columns: together where that works, the others one by one."""

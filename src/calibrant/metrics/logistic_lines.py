@@ -10,6 +10,12 @@ from calibrant.predictions import Predictions
 EPSILON = 1e-12
 """Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
 
+CONSTANT = 1e-10
+"""Predictions whose log-odds differ by less than this count as equal."""
+
+LEAST_CURVATURE = 1000 * PENALTY
+"""Where the mean likelihood is flatter in the slope than this, its penalty and not the data decides the slope."""
+
 
 def log_odds_of(view: Predictions) -> FloatArray:
     """Return the log-odds of class 1, bounded so that none is infinite."""
@@ -26,20 +32,6 @@ def count_clipped(view: Predictions) -> int:
     """Return how many predictions had to be moved, among rows of positive weight."""
     # 1 - EPSILON is itself rounded, in the fifth digit of its distance from 1.
     return int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
-
-
-def has_separated_outcomes(view: Predictions) -> bool:
-    """Whether only one outcome occurs, or a threshold on the predictions has each on a side of its own; kept."""
-    return view.once("separated outcomes", lambda: _has_separated_outcomes(view))
-
-
-def _has_separated_outcomes(view: Predictions) -> bool:
-    present = view.weights > 0
-    hits = view.labels == 1
-    ones, zeros = view.positive[present & hits], view.positive[present & ~hits]
-    if not len(ones) or not len(zeros):
-        return True
-    return bool(ones.min() >= zeros.max() or zeros.min() >= ones.max())
 
 
 def present(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> tuple[FloatArray, BoolArray, FloatArray]:
@@ -59,6 +51,59 @@ def present_rows(view: Predictions) -> tuple[FloatArray, BoolArray, FloatArray]:
 def fitted_line(view: Predictions) -> tuple[float, float]:
     """Return intercept and slope at the data's own weights, which are kept with the predictions."""
     return view.once("line of log-odds", lambda: line_of(*present_rows(view)))
+
+
+def separated(x: FloatArray, hits: BoolArray) -> BoolArray:
+    """Return, per column of outcomes (n, B), whether a threshold on x (n, 1) separates them or only one occurs.
+
+    Outcomes that meet only at the threshold itself count as separated: no finite slope is most likely.
+
+    Examples
+    --------
+    >>> rising, mixed = [False, False, True, True], [False, True, False, True]
+    >>> hits = np.column_stack([rising, mixed])
+    >>> separated(np.array([[0.2], [0.4], [0.6], [0.8]]), hits).tolist()
+    [True, False]
+    >>> separated(np.array([[0.2], [0.4], [0.4], [0.8]]), hits).tolist()
+    [True, True]
+    """
+    lowest = [np.where(rows, x, np.inf).min(axis=0) for rows in (hits, ~hits)]
+    highest = [np.where(rows, x, -np.inf).max(axis=0) for rows in (hits, ~hits)]
+    return np.asarray(np.maximum(*lowest) >= np.minimum(*highest))
+
+
+def has_equal_predictions(view: Predictions) -> bool:
+    """Return whether the predictions of the rows that have weight do not differ, so that no slope is best."""
+    return bool(np.ptp(kept_log_odds(view)[view.weights > 0]) < CONSTANT)
+
+
+def is_separated(view: Predictions) -> bool:
+    """Return whether no finite line is best: outcomes are separated or all alike, or all predictions are equal."""
+    return view.once("separated outcomes", lambda: _is_separated(view))
+
+
+def _is_separated(view: Predictions) -> bool:
+    log_odds, hits, _ = present_rows(view)
+    return has_equal_predictions(view) or bool(separated(log_odds[:, None], hits[:, None])[0])
+
+
+def is_flat(view: Predictions) -> bool:
+    """Return whether the likelihood hardly depends on the slope near its maximum, as if outcomes barely overlap."""
+    return view.once("flat likelihood", lambda: _is_flat(view))
+
+
+def _is_flat(view: Predictions) -> bool:
+    _, spread = pulls(view, *fitted_line(view))
+    if not spread.sum() > 0:
+        return True
+    log_odds = kept_log_odds(view)
+    centred = log_odds - float(spread @ log_odds / spread.sum())
+    return float(spread @ centred**2) <= LEAST_CURVATURE
+
+
+def has_no_best_line(view: Predictions) -> bool:
+    """Return whether the data determine no slope."""
+    return is_separated(view) or is_flat(view)
 
 
 def pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:

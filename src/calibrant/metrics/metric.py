@@ -1,5 +1,7 @@
 """What every metric is: frozen settings, called on data."""
 
+import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from numbers import Real
@@ -8,13 +10,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
-from calibrant.exceptions import InputError
+from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
-from calibrant.results.estimate import MOST_LISTED
+from calibrant.results.estimate import MOST_LISTED, why_without_value
 
 SCORES = "Scores"
 CALIBRATION = "Calibration error"
@@ -126,7 +128,7 @@ class Metric(ABC):
         relabel = predictions.with_labels if isinstance(predictions, Predictions) else predictions.with_targets
 
         def evaluate(labels: IntArray) -> FloatArray:
-            return np.array([self(relabel(labels[:, b])) for b in range(labels.shape[1])])
+            return np.array([self.value(relabel(labels[:, b])) for b in range(labels.shape[1])])
 
         return evaluate
 
@@ -145,7 +147,7 @@ class Metric(ABC):
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), at the data's own weights."""
-        return np.array([self(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
+        return np.array([self.value(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
 
     def prepare_classes(self, predictions: Predictions) -> Evaluator | None:  # noqa: ARG002 (most go class by class)
         """Return the map from class indices, (n, B), to values of every class against the rest, (K, B).
@@ -178,7 +180,12 @@ class Metric(ABC):
 
     def __call__(self, data: object, y_prob: object = None, sample_weight: object = None) -> float:
         """Return the value of predictions or forecasts at their own weights, or that of labels and probabilities."""
-        return self.value(as_data(data, y_prob, sample_weight))
+        given = as_data(data, y_prob, sample_weight)
+        value = self.value(given)
+        if math.isnan(value):
+            why = why_without_value(self.describe(given)) or "the data do not determine one"
+            warnings.warn(f"{self!r} has no value: {why}. NaN is returned.", DataWarning, stacklevel=2)
+        return value
 
     def estimate(self, data: object, y_prob: object = None, sample_weight: object = None) -> Estimate:
         """Return the value with its details."""
@@ -187,11 +194,15 @@ class Metric(ABC):
     def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
-        return float(self.prepare(data)(data.weights[:, None])[0])
+        return float(self.prepare(data)(data.weights[:, None])[0]) if self.has_value(data) else math.nan
+
+    def has_value(self, data: Any) -> bool:  # noqa: ARG002 (most have one)
+        """Return whether the data determine a value; it is NaN otherwise, and the details say why."""
+        return True
 
     def describe(self, data: Any) -> Estimate:
         """Return the value with its details."""
-        value = self(data)
+        value = self.value(data)
         return Estimate(name=repr(self), value=value, details=self.details(data), about=self.about())
 
     def suits(self, data: object) -> bool:

@@ -54,6 +54,11 @@ class PerPredictedClass(ByClass):
         fitted = {c: members[c].fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
         return self._with_members(fitted, predictions)
 
+    def has_value(self, data: Predictions) -> bool:
+        """Return whether the metric has a value for every class that is predicted."""
+        members = self.of_classes(data)
+        return all(members[c].has_value(view) for _, c, view in by_prediction(data) if view.weights.any())
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on the rows predicted as each class."""
         members = self.of_classes(predictions)

@@ -210,7 +210,7 @@ class Root(Lift):
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
-        return _root_of(self.metric(data))
+        return _root_of(self.metric.value(data))
 
     def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details, which hold its square: nothing is computed twice."""

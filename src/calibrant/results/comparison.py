@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from calibrant._border.numerals import count, counted, percent, significant, with_sign
-from calibrant.results.estimate import Description
+from calibrant.results.estimate import NONE, Description
 from calibrant.results.reading import Readable
 
 PERCENTILES = (
@@ -174,10 +174,11 @@ class Comparison(Readable):
 def _cell(entry: Compared) -> str:
     """Return the value of a model, and the difference from the baseline."""
     difference = entry.difference
-    if difference is None:
-        return f"{entry.model} {significant(entry.value, 4)}"
+    value = NONE if math.isnan(entry.value) else significant(entry.value, 4)
+    if difference is None or math.isnan(difference.value):
+        return f"{entry.model} {value}"
     mark = "*" if difference.is_significant else ""
-    return f"{entry.model} {significant(entry.value, 4)} ({with_sign(difference.value)}{mark})"
+    return f"{entry.model} {value} ({with_sign(difference.value)}{mark})"
 
 
 def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:

@@ -152,8 +152,8 @@ class Measures(Readable, Mapping[str, float]):
 
     def __repr__(self) -> str:
         named = self.estimates.items()
-        rows = [(name, "none" if is_without_value(one) else significant(one.value, 4)) for name, one in named]
-        notes = [f"\n  ({words})" for words in (*cautions(named), *fit_caveats(named))]
+        rows = [(name, NONE if is_without_value(one) else significant(one.value, 4)) for name, one in named]
+        notes = [f"\n  ({words})" for words in (*fit_caveats(named), *cautions(named))]
         return aligned(f"Measures of {counted(self.n_samples)}", rows) + "".join(notes)
 
 
@@ -169,28 +169,40 @@ def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:
     return [f"{name} {estimate.about.caution}" for name, estimate in named if estimate.about and estimate.about.caution]
 
 
+NONE = "no value"
+"""Shown in place of a number where there is none."""
+
 MOST_LISTED = 5
 """Rows that are named."""
 
 ONE_OUTCOME = "one_outcome"
-"""The detail of estimates that are infinite because all outcomes are alike, and only kept finite by a penalty."""
+"""The detail of estimates that have no value because all outcomes are alike."""
 
 SEPARATED = "separated"
-"""The detail of those that are infinite because a threshold on the predictions separates the outcomes."""
+"""The detail of those that have none because a threshold on the predictions separates the outcomes."""
+
+FLAT = "flat"
+"""The detail of those that have none because the likelihood does not tell one number from others."""
 
 WITHOUT_VALUE = {
-    ONE_OUTCOME: "all outcomes are alike",
-    SEPARATED: "a threshold on the predictions separates the outcomes",
+    ONE_OUTCOME: "all outcomes are alike, and no finite number is most likely",
+    SEPARATED: "a threshold on the predictions separates the outcomes, and no finite number is most likely",
+    FLAT: "the outcomes barely overlap, or the predictions barely differ, and no number is clearly most likely",
 }
-"""Why no finite number is most likely, by the detail that says so."""
+"""Why an estimate has no value, by its detail."""
 
 REFUTED = "refuted"
 """The detail of estimates that counts certain predictions that were wrong."""
 
 
 def is_without_value(estimate: Estimate) -> bool:
-    """Whether the number stands for none, because no finite one is most likely."""
-    return any(estimate.details.get(key) for key in WITHOUT_VALUE)
+    """Whether no finite number is the most likely one."""
+    return bool(why_without_value(estimate))
+
+
+def why_without_value(estimate: Estimate) -> str:
+    """Return why an estimate has no value; empty if it has one."""
+    return next((why for detail, why in WITHOUT_VALUE.items() if estimate.details.get(detail)), "")
 
 
 def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
@@ -201,16 +213,13 @@ def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
     >>> fit_caveats([("slope", Estimate(name="CoxSlope()", value=0.1, details={"refuted": 2}))])[0][:49]
     'slope depends on how 2 wrong predictions of 0 or '
     """
-    without, refuted = dict[str, list[str]](), dict[int, list[str]]()
+    missing, refuted = dict[str, list[str]](), dict[int, list[str]]()
     for name, estimate in named:
         if is_without_value(estimate):
-            why = next(words for key, words in WITHOUT_VALUE.items() if estimate.details.get(key))
-            without.setdefault(why, []).append(name)
+            missing.setdefault(why_without_value(estimate), []).append(name)
         elif wrong := estimate.details.get(REFUTED):
             refuted.setdefault(wrong, []).append(name)
-    notes = [
-        f"no value for {', '.join(names)}: {why}, and no finite number is most likely" for why, names in without.items()
-    ]
+    notes = [f"no value for {', '.join(names)}: {why}" for why, names in missing.items()]
     for wrong, names in refuted.items():
         depend = "depends" if len(names) == 1 else "depend"
         notes.append(

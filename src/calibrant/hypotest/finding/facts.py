@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.quantiles import median
 from calibrant.metrics import CoxSlope, InTheLarge
-from calibrant.metrics.logistic_lines import kept_log_odds, pulls
+from calibrant.metrics.logistic_lines import has_no_best_line, kept_log_odds, pulls
 from calibrant.predictions import Predictions
 
 SIGNIFICANT_Z = 1.96
@@ -20,9 +20,6 @@ TOO_EXTREME, TOO_TIMID = "too extreme", "too timid"
 
 LARGEST_LOG_ODDS = 27.6
 """Predictions nearer to 0 or 1 than 1e-12 are moved there, as for the calibration slope."""
-
-CONSTANT = 1e-9
-"""Log-odds that differ by less have no slope."""
 
 
 class Facts(NamedTuple):
@@ -100,7 +97,7 @@ def _corrected(view: Predictions) -> Scored:
     A wrong mean tilts the residuals of predictions on one side of 1/2 as a wrong slope does. With the fitted shift, the
     score of the slope has the sign of 1 minus the fitted slope, as the likelihood is concave.
     """
-    shift = InTheLarge()(view)
+    shift = InTheLarge().fitted(view)
     pull, spread = pulls(view, shift, 1.0)
     shares = view.weights / view.weights.sum()
     scale = np.divide(view.squares(shares), shares, out=np.zeros_like(shares), where=shares > 0)
@@ -194,10 +191,4 @@ def corrected_direction(facts: Facts, deviation: float, plain: str | None) -> st
 
 def slope_of(view: Predictions) -> float | None:
     """Return the slope of recalibrated log-odds, or None if there is no finite one."""
-    present = view.weights > 0
-    log_odds = (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)[present]
-    ones, zeros = log_odds[view.labels[present] == 1], log_odds[view.labels[present] == 0]
-    if len(ones) == 0 or len(zeros) == 0 or np.ptp(log_odds) < CONSTANT:
-        return None
-    is_separated = max(ones.min(), zeros.min()) >= min(ones.max(), zeros.max())
-    return None if is_separated else CoxSlope()(view)
+    return None if has_no_best_line(view) else CoxSlope().fitted(view)
