@@ -230,6 +230,10 @@ class TestApply:
         logits = pl.read_csv("out.csv").to_numpy()
         assert np.exp(logits) == pytest.approx(expected(), abs=1e-12)
 
+    def test_logits_are_no_percentages(self, folder, capsys):
+        assert run("apply", "new.csv", "--logits", "--percent", "--calibrator", "cal.json", "--out", "out.csv") == 2
+        assert "--percent is for probabilities, but --logits means" in capsys.readouterr().err
+
     def test_classes_are_matched_by_name(self, folder):
         table = frame(data(1))
         other = table.select("proba_cedar", "id", "proba_ash", "proba_birch")

@@ -79,7 +79,7 @@ def test_means_and_draws_come_first_and_other_columns_are_no_quantiles(tmp_path)
 @pytest.mark.parametrize(
     ("names", "options", "words"),
     [
-        (("q5", "q0.05", "q95"), {}, "both are quantiles of level 0.05"),
+        (("q5", "q0.05", "q95"), {}, "are both quantiles of level 0.05"),
         (("q1", "q2", "q3"), {}, "it is not clear which levels"),
         (("q0", "q50", "q100"), {"quantiles": "q*"}, "must lie between 0 and 1"),
         (("low", "mid", "high"), {"quantiles": ["low", "high"]}, "must end with its level"),

@@ -254,6 +254,12 @@ def test_patterns_must_be_text(tmp_path):
             read_predictions(write(tmp_path, f"y,p_0,p_1\n{ROWS}"), probs=probs)
 
 
+@pytest.mark.parametrize("argument", ["label", "weight"])
+def test_names_of_columns_must_be_text(argument, tmp_path):
+    with pytest.raises(TypeError, match=f"{argument} must be the name of a column, not 3"):
+        read_predictions(write(tmp_path, f"y,p_0,p_1\n{ROWS}"), **{argument: 3})
+
+
 def test_dates_and_single_columns_are_read_as_they_are(tmp_path):
     days = [date(2026, 11, 1), None]
     pl.DataFrame({"day": days, "n": [1, None]}).write_ipc(tmp_path / "a.arrow")

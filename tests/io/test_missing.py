@@ -9,7 +9,7 @@ import pytest
 from calibrant import DataWarning, InputError, read_forecasts, read_predictions
 from calibrant.io import read_column
 from calibrant.io.read import read_rows
-from calibrant.io.request import as_request
+from calibrant.io.request import Request
 from io_cases import WRITERS, failure, probabilities
 
 HOLES = "label,p0,p1,w,note\n0,.8,.2,1,a\n,.5,.5,1,b\n1,NA,.3,1,c\n1,.5,nan,,d\n1,.1,.9,2,e\n"
@@ -30,7 +30,7 @@ def test_rows_with_missing_values_are_left_out_and_counted(tmp_path, kind):
         kind
     ](path)
     with pytest.warns(DataWarning, match=r"missing in 3 of 5 rows .*: these rows are left out"):
-        part = read_rows(path, as_request(weight="w", drop_missing=True), ["note"])
+        part = read_rows(path, Request(weight="w", drop_missing=True), ["note"])
     assert part.predictions.positive.tolist() == [0.2, 0.9]
     assert part.predictions.weights.tolist() == [1, 2]
     assert part.others["note"].tolist() == ["a", "e"]

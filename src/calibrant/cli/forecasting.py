@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from calibrant._border.numerals import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from calibrant._border.types import FloatArray
     from calibrant.calibrators.store import StoredCalibrator
@@ -78,13 +78,15 @@ def apply_forecasts(
 
     rows = 0
 
-    def calibrated(law: "Distribution", *more: object) -> "Distribution | dict[str, FloatArray]":
+    def calibrated(
+        law: "Distribution", others: "Mapping[str, object] | None" = None
+    ) -> "Distribution | dict[str, FloatArray]":
         nonlocal rows
         rows = law.n
         progress(1, STEPS)
         warn_if_fitted_here(stored, law_fingerprint(law))
         if stored.calibrator.gives == "intervals":
-            ends = stored.calibrator.interval(law, *more)
+            ends = stored.calibrator.interval(law, *(others or {}).values())
             found: Distribution | dict[str, FloatArray] = {"low": ends.low, "high": ends.high}
         else:
             found = stored.calibrator.apply(law)
@@ -93,9 +95,9 @@ def apply_forecasts(
 
     with show.progress_bar("calibrating", quiet=source.silent, then="writing") as progress:
         column = stored.details.get(COLUMN)
-        columns = rewrite_forecasts(
-            file, out, calibrated, other=column, replace=replace, **source.as_forecast_options()
-        )
+        request = source.forecast_request(needs_target=False)
+        others = () if column is None else (column,)
+        columns = rewrite_forecasts(file, out, calibrated, request, others=others, replace=replace)
     if source.json:
         show.print_json({"n_samples": rows, "columns": list(columns), "sha256": stored.sha256})
         return

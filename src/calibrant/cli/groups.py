@@ -112,11 +112,11 @@ def read_features(
 ) -> "tuple[Predictions, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read predictions, the columns of features, and the clusters if they are named."""
     from calibrant.io.opening import feature_names
-    from calibrant.io.request import as_request
+    from calibrant.io.request import Request
 
     _check_columns(files)
     patterns = None if features is None else features.split(",")
-    names = feature_names(files[0], as_request(**source.as_options()), patterns)
+    names = feature_names(files[0], Request(**source.as_options()), patterns)
     names = [name for name in names if name != cluster]
     predictions, others = source.rows(files, *names, cluster)
     return predictions, {name: others[name] for name in names}, others.get(cluster or "")
@@ -126,13 +126,11 @@ def read_forecast_features(
     files: Sequence[Path], source: EitherSource, features: str | None, cluster: str | None = None
 ) -> "tuple[Forecasts, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read forecasts, the columns of features, and the clusters if they are named."""
-    from calibrant.io.forecast_columns import as_forecast_request
     from calibrant.io.opening import feature_names
 
     _check_columns(files)
-    options = {name: value for name, value in source.as_forecast_options().items() if name != "drop_missing"}
     patterns = None if features is None else features.split(",")
-    names = [name for name in feature_names(files[0], as_forecast_request(**options), patterns) if name != cluster]
+    names = [name for name in feature_names(files[0], source.forecast_request(), patterns) if name != cluster]
     forecasts, others = source.forecasts(files, *names, cluster)
     return forecasts, {name: others[name] for name in names}, others.get(cluster or "")
 

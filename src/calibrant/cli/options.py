@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
-    from calibrant.io.request import ReadOptions
+    from calibrant.io.request import ForecastRequest, ReadOptions
     from calibrant.predictions import Predictions
 
 
@@ -176,11 +176,11 @@ class Source:
         """Read class predictions, and other columns of the same rows, of which None is no name."""
         from calibrant.cli.show import listening_bar
         from calibrant.io.read import read_rows
-        from calibrant.io.request import as_request
+        from calibrant.io.request import Request
 
         refuse_columns(files, self.probs, self.classes)
         with listening_bar("reading", quiet=self.silent):
-            part = read_rows(files, as_request(**self.as_options()), [name for name in others if name is not None])
+            part = read_rows(files, Request(**self.as_options()), [name for name in others if name is not None])
         return part.predictions, part.others
 
 
@@ -219,18 +219,19 @@ class EitherSource(Source):
 
         refuse_columns(files, self.draws, self.quantiles)
         with listening_bar("reading", quiet=self.silent):
-            return read_forecast_rows(
-                files, [name for name in others if name is not None], **self.as_forecast_options()
-            )
+            return read_forecast_rows(files, self.forecast_request(), [name for name in others if name is not None])
 
-    def as_forecast_options(self) -> dict[str, Any]:
-        """Return the arguments of `read_forecasts`."""
-        return {
-            "target": self.label,
-            "mean": self.mean,
-            "sd": self.sd,
-            "draws": self.draws.split(",") if self.draws else None,
-            "quantiles": self.quantiles.split(",") if self.quantiles else None,
-            "weight": self.weight,
-            "drop_missing": self.drop_missing,
-        }
+    def forecast_request(self, *, needs_target: bool = True) -> "ForecastRequest":
+        """Return how to read forecasts."""
+        from calibrant.io.request import ForecastRequest
+
+        return ForecastRequest(
+            target=self.label,
+            mean=self.mean,
+            sd=self.sd,
+            draws=self.draws.split(",") if self.draws else None,
+            quantiles=self.quantiles.split(",") if self.quantiles else None,
+            weight=self.weight,
+            drop_missing=self.drop_missing,
+            needs_target=needs_target,
+        )

@@ -19,10 +19,10 @@ from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import CELL_LIMIT, brief, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, choose_keys
-from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, Arguments, ForecastRequest, choose_forecasts
+from calibrant.io.columns import Columns, choose_keys, predictions_from
+from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, choose_forecasts
 from calibrant.io.matching import find_column
-from calibrant.io.request import Request
+from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Content, Numbers, Source, undamaged
 
@@ -126,14 +126,12 @@ class Archive(Arrays):
         if not self.names:
             raise InputError(f"{file.name} is a zip archive without NumPy arrays in it.{_guess(self.zip.namelist())}")
 
-    def choose(self, request: Request) -> Columns:
-        """Choose the arrays of predictions."""
-        return choose_keys(self.file.name, self.names, request)
-
-    def choose_forecasts(self, request: ForecastRequest) -> Arguments:
-        """Choose the arrays of forecasts."""
+    def choose(self, request: Request | ForecastRequest) -> Columns:
+        """Choose the arrays that are requested, or that have usual names."""
+        if isinstance(request, Request):
+            return choose_keys(self.file.name, self.names, request)
         whole = (*WHOLE_DRAWS, *(request.quantiles or (WHOLE_QUANTILES,)))
-        return choose_forecasts(self.file.name, self.names, whole, request)
+        return Columns(choose_forecasts(self.file.name, self.names, whole, request))
 
     def get(self, name: str) -> NDArray[np.generic]:
         """Read one array."""
@@ -199,23 +197,21 @@ class Plain(Arrays):
         self.file = file
         self.values = values
 
-    def choose(self, request: Request) -> Columns:
-        """Take the array as probabilities."""
-        label = self._file_of("labels", "label", "probs", request.label)
-        if request.probs is not None:
-            raise InputError(f"{self.file.name} holds one array without names: leave out probs=.")
-        return Columns(label, (), request.weight, request.classes)
-
-    def choose_forecasts(self, request: ForecastRequest) -> Arguments:
-        """Take the array as draws."""
-        if any(said is not None for said in (request.mean, request.sd, request.draws, request.quantiles)):
+    def choose(self, request: Request | ForecastRequest) -> Columns:
+        """Take the array as probabilities or as draws."""
+        if isinstance(request, Request):
+            label = self._file_of("labels", "label", "probs", request.label)
+            if request.probs is not None:
+                raise InputError(f"{self.file.name} holds one array without names: leave out probs=.")
+            return predictions_from(request, (), label, request.classes)
+        if any(given is not None for given in (request.mean, request.sd, request.draws, request.quantiles)):
             raise InputError(
                 f"{self.file.name} holds one array without names, which is read as draws: leave out mean=, sd=, draws= "
                 "and quantiles=."
             )
         target = self._file_of("targets", "target", "draws", request.target)
-        weights: Arguments = {} if request.weight is None else {"weights": (request.weight,)}
-        return {"targets": (target,), "draws": (), **weights}
+        weights = {} if request.weight is None else {"weights": (request.weight,)}
+        return Columns({"targets": (target,), "draws": (), **weights})
 
     def _file_of(self, what: str, argument: str, array: str, name: str | None) -> str:
         if name is None or not name.endswith(".npy"):

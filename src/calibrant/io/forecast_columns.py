@@ -3,13 +3,12 @@
 import re
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import TypedDict, Unpack
 
 from calibrant._border.numerals import as_given
 from calibrant._border.text import listing, quoted, repeated
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.matching import as_patterns, choose_one, expand, find_column, hint, is_pattern, matches
+from calibrant.io.matching import choose_one, expand, find_column, hint, is_pattern, matches
+from calibrant.io.request import ForecastRequest
 
 QUANTILES = ("q*", "quantile*")
 """Patterns of columns that are quantiles if a level stands for the star."""
@@ -18,7 +17,7 @@ EXAMPLES = "q0.05, q05, q5, quantile_0.05"
 
 
 def level_of(text: str) -> float | None:
-    """Return the level that a text says, as a share or in percent; None if it says none.
+    """Return the level that a text gives, as a share or in percent; None if it gives none.
 
     Examples
     --------
@@ -31,14 +30,14 @@ def level_of(text: str) -> float | None:
     if found["share"] is not None:
         return float(f"0.{found['share']}")
     digits = found["number"].replace(",", ".")
-    if digits.isdecimal() and digits.startswith("0"):  # 05 and 025 are what follows the point.
+    if digits.isdecimal() and digits.startswith("0"):  # 05 means 0.05, and 025 means 0.025.
         return float(f"0.{digits}")
     value = float(digits)
     return value if value < 1 and "." in digits else round(value / 100, 12)
 
 
 def quantile_columns(file: str, names: Sequence[str], patterns: Sequence[str]) -> dict[str, float]:
-    """Return the columns that the caller means, of those that have no other role, with their levels, in their order."""
+    """Return the columns that the patterns name, with their levels, by ascending level."""
     found: dict[str, float] = {}
     for pattern in patterns:
         for name, part in expand(file, names, pattern):
@@ -48,7 +47,7 @@ def quantile_columns(file: str, names: Sequence[str], patterns: Sequence[str]) -
 
 
 def usual_quantiles(file: str, names: Sequence[str]) -> dict[str, float]:
-    """Return the columns whose names say that they are quantiles, with their levels; nothing if there are not two."""
+    """Return the columns with usual names of quantiles and their levels; nothing if there are fewer than two."""
     for pattern in QUANTILES:
         levels = {name: level_of(part) for name, part in matches(names, pattern)}
         found = {name: level for name, level in levels.items() if level is not None and 0 < level < 1}
@@ -70,19 +69,19 @@ def _level_in(file: str, name: str) -> float:
 
 
 def _checked(file: str, found: dict[str, float]) -> dict[str, float]:
-    """Return the columns by ascending level; no level may occur twice."""
+    """Return the columns by ascending level; levels that are ambiguous, repeated or impossible are refused."""
     ordered = dict(sorted(found.items(), key=lambda item: item[1]))
     columns, levels = list(ordered), list(ordered.values())
     outside = next((name for name, level in ordered.items() if not 0 < level < 1), None)
     if outside is not None:
         raise InputError(
-            f"{file}: levels of quantiles must lie between 0 and 1 (or 0 and 100 percent), but {quoted(outside)} says "
-            f"{as_given(ordered[outside])}. Leave it out."
+            f"{file}: levels of quantiles must lie between 0 and 1 (or 0 and 100 percent), but that of "
+            f"{quoted(outside)} is {as_given(ordered[outside])}. Leave it out."
         )
     twice = next((i for i in range(1, len(levels)) if levels[i] == levels[i - 1]), None)
     if twice is not None:
         raise InputError(
-            f"{file}: {quoted(columns[twice - 1])} and {quoted(columns[twice])} both are quantiles of level "
+            f"{file}: {quoted(columns[twice - 1])} and {quoted(columns[twice])} are both quantiles of level "
             f"{as_given(levels[twice])}. Name one of them."
         )
     if len(levels) < 2:
@@ -113,79 +112,21 @@ WHOLE_DRAWS = ("draws", "samples")
 WHOLE_QUANTILES, LEVELS = "quantiles", "levels"
 """Names of one array that holds all quantiles, and of the array of their levels beside it."""
 
-Arguments = dict[str, tuple[str, ...]]
-"""Arguments of `Forecasts` and of its distribution, each with the columns that it is read from."""
 
-
-@dataclass(frozen=True)
-class ForecastRequest:
-    """What the caller said about the columns; None means: find it by its name."""
-
-    target: str | None = None
-    mean: str | None = None
-    sd: str | None = None
-    draws: tuple[str, ...] | None = None
-    quantiles: tuple[str, ...] | None = None
-    weight: str | None = None
-    needs_target: bool = True
-
-    @property
-    def names(self) -> set[str]:
-        """All names in it but those of draws, among which there may be patterns."""
-        return {name for name in (self.target, self.mean, self.sd, self.weight) if name is not None}
-
-
-class _Names(TypedDict, total=False):
-    target: str | None
-    mean: str | None
-    sd: str | None
-    weight: str | None
-
-
-class ForecastOptions(_Names, total=False):
-    """What `read_forecasts` is told about columns."""
-
-    draws: str | Sequence[str] | None
-    quantiles: str | Sequence[str] | None
-
-
-def as_forecast_request(
-    *,
-    draws: str | Sequence[str] | None = None,
-    quantiles: str | Sequence[str] | None = None,
-    needs_target: bool = True,
-    **names: Unpack[_Names],
-) -> ForecastRequest:
-    """Bring the caller's arguments into one form."""
-    for argument, name in names.items():
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"{argument} must be the name of a column, not {name!r}.")
-    request = ForecastRequest(
-        draws=as_patterns("draws", draws, DRAWS[0]),
-        quantiles=as_patterns("quantiles", quantiles, QUANTILES[0]),
-        needs_target=needs_target,
-        **names,
-    )
-    normal = request.mean is not None or request.sd is not None
-    if normal + (request.draws is not None) + (request.quantiles is not None) > 1:
-        raise InputError(
-            "mean= and sd= are for normal forecasts, draws= is for ensembles and quantiles= for columns of quantiles: "
-            "a file is read as one of them. Leave out the others."
-        )
-    return request
-
-
-def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest) -> Arguments:
-    """Choose the columns of a table, or arrays; those in `nested` hold all draws or quantiles of a row in each cell."""
-    taken = request.names.union(request.draws or (), request.quantiles or ())
-    chosen: Arguments = {}
-    target = request.target
+def choose_forecasts(
+    file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest
+) -> dict[str, tuple[str, ...]]:
+    """Choose the columns of a table, or arrays; a cell of those in `nested` holds all draws or quantiles of a row."""
+    chosen: dict[str, tuple[str, ...]] = {}
+    own = request.names
     if request.needs_target:
+        taken = own.union(request.draws or (), request.quantiles or ())
         target = choose_one(file, names, "target", request.target, TARGETS, taken=taken)
         chosen["targets"] = (target,)
+        own.add(target)
     if request.weight is not None:
         chosen["weights"] = (find_column(file, names, request.weight),)
-    chosen |= _choose_law(file, names, nested, request, request.names | ({target} if target else set()))
+    chosen |= _choose_law(file, names, nested, request, own)
     twice = repeated(name for columns in chosen.values() for name in columns)
     if twice is not None:
         raise InputError(f"{file}: the column {quoted(twice)} is named twice. Name it once.")
@@ -198,7 +139,7 @@ def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], r
 
 def _choose_law(
     file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest, taken: Collection[str]
-) -> Arguments:
+) -> dict[str, tuple[str, ...]]:
     """Choose the columns of the predictive distributions: those requested, else mean and sd, draws or quantiles."""
     free = [name for name in names if name not in taken]
     if whole := _whole_quantiles(names, nested, request):

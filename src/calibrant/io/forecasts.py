@@ -1,8 +1,7 @@
-"""Files to `Forecasts`."""
+"""Forecasts read from files."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +12,13 @@ from calibrant._core.steps import portions, tell
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
-from calibrant.io.forecast_columns import (
-    LEVELS,
-    Arguments,
-    ForecastOptions,
-    ForecastRequest,
-    as_forecast_request,
-    levels_of,
-)
+from calibrant.io.columns import Columns
+from calibrant.io.forecast_columns import LEVELS, levels_of
 from calibrant.io.missing import LeftOut, read_complete
 from calibrant.io.opening import open_source, other_columns, stacked
 from calibrant.io.paths import Paths, as_paths
 from calibrant.io.read import STEPS
+from calibrant.io.request import ForecastRequest
 from calibrant.io.sources import Numbers, Source, located
 
 
@@ -100,27 +94,17 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
     >>> forecasts.targets.tolist()
     [21.5, 18.0]
     """
-    return read_forecast_rows(
-        path,
-        target=target,
-        mean=mean,
-        sd=sd,
-        draws=draws,
-        quantiles=quantiles,
-        weight=weight,
-        drop_missing=drop_missing,
-    )[0]
+    request = ForecastRequest(target, mean, sd, draws, quantiles, weight, drop_missing)
+    return read_forecast_rows(path, request)[0]
 
 
 def read_forecast_rows(
-    path: Paths, others: Sequence[str] = (), *, drop_missing: bool = False, **options: Unpack[ForecastOptions]
+    path: Paths, request: ForecastRequest, others: Sequence[str] = ()
 ) -> tuple[Forecasts, dict[str, NDArray[np.generic]]]:
-    """Read forecasts as `read_forecasts` does, and other columns of the same rows."""
-    request, paths = as_forecast_request(**options), as_paths(path)
-    left_out = LeftOut() if drop_missing else None
-    parts = [_read_file(each, others, request, left_out) for each in portions(paths)]
-    if left_out is not None:
-        left_out.warn("these rows are left out")
+    """Read forecasts, and other columns of the same rows, from one file or several."""
+    paths, left_out = as_paths(path), LeftOut(request.drop_missing)
+    parts = [_read_file(each, request, others, left_out) for each in portions(paths)]
+    left_out.warn("these rows are left out")
     if len(parts) == 1:
         return parts[0]
     more = {name: stacked([part[1][name] for part in parts]) for name in others}
@@ -128,7 +112,7 @@ def read_forecast_rows(
 
 
 def join_forecasts(parts: Mapping[str, Forecasts]) -> Forecasts:
-    """Return the rows of all files, by the name of each, one after another; their laws must be of one kind."""
+    """Return the rows of all files one after another; their laws must be of one kind. Keys name the files."""
     first, law = next((name, part.distribution) for name, part in parts.items())
     for name, part in parts.items():
         if _kind(part.distribution) != _kind(law):
@@ -146,7 +130,7 @@ def join_forecasts(parts: Mapping[str, Forecasts]) -> Forecasts:
 
 
 def _kind(law: Distribution) -> str:
-    """Say what laws must have in common to be rows of one table."""
+    """Describe what laws must share to be rows of one table."""
     if isinstance(law, Samples):
         return f"ensembles of {law.n_draws} members" + (f" in {law.dim} dimensions" if law.dim > 1 else "")
     if isinstance(law, Quantiles):
@@ -155,14 +139,14 @@ def _kind(law: Distribution) -> str:
 
 
 def _read_file(
-    path: str, others: Sequence[str], request: ForecastRequest, left_out: LeftOut | None
+    path: str, request: ForecastRequest, others: Sequence[str], left_out: LeftOut
 ) -> tuple[Forecasts, dict[str, NDArray[np.generic]]]:
     with open_source(path) as source:
-        columns = source.choose_forecasts(request)
+        columns = source.choose(request)
         tell(1, STEPS)
-        numbers, _, rows = read_complete(source, columns, left_out=left_out)
+        numbers, _, rows = read_complete(source, columns, left_out)
         tell(2, STEPS)
-        with located(source, columns):
+        with located(source, columns.numbers):
             law = law_of(source, numbers, columns, request)
             found = Forecasts(law, numbers["targets"], numbers.get("weights"))
         more = other_columns(source, others, rows)
@@ -170,12 +154,13 @@ def _read_file(
         return found, more
 
 
-def law_of(source: Source, numbers: Numbers, columns: Arguments, request: ForecastRequest) -> Distribution:
-    """Return the predictive distributions that columns hold."""
+def law_of(source: Source, numbers: Numbers, columns: Columns, request: ForecastRequest) -> Distribution:
+    """Return the predictive distributions that the columns hold."""
     if "draws" in numbers:
         return Samples(numbers["draws"])
     if "values" in numbers:
-        if len(columns["values"]) == 1:  # All of them in one array, with the levels beside it.
+        names = columns.numbers["values"]
+        if len(names) == 1:  # One array holds all quantiles, and another their levels.
             return Quantiles(source.column(LEVELS), numbers["values"])
-        return Quantiles(levels_of(source.file.name, columns["values"], request.quantiles), numbers["values"])
+        return Quantiles(levels_of(source.file.name, names, request.quantiles), numbers["values"])
     return Normal(numbers["loc"], numbers["scale"])

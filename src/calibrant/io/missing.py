@@ -1,9 +1,8 @@
-"""Rows that lack a value: counted and left out, or refused with the place of the first."""
+"""Rows in which a value is missing: counted and left out, or refused with the place of the first."""
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -11,14 +10,22 @@ from calibrant._border.convert import is_missing
 from calibrant._border.text import quoted
 from calibrant._border.types import BoolArray
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.sources import Content, Numbers, Source
+from calibrant.io.columns import Columns
+from calibrant.io.sources import Content, Source
 from calibrant.io.values import MARKS, Coded, Column
 
 
 class LeftOut:
-    """How many rows of how many were left out because a value is missing, and in which columns."""
+    """Counts of rows that are left out because a value is missing, in all and by column.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    allowed : bool
+        Whether rows may be left out; otherwise a missing value is an error.
+    """
+
+    def __init__(self, allowed: bool) -> None:
+        self.allowed = allowed
         self.rows = self.of = 0
         self.columns: Counter[str] = Counter()
 
@@ -32,41 +39,32 @@ class LeftOut:
         self.columns.update({name: int(mask.sum()) for name, mask in missing.items()})
 
     def warn(self, consequence: str) -> None:
-        """Say what happens to these rows, if there are any."""
+        """Warn of rows that were left out, if there are any."""
         if self.rows:
             warnings.warn(f"values are missing in {self}: {consequence}.", DataWarning, stacklevel=4)
 
 
-class Complete(NamedTuple):
-    """The rows of a file that lack nothing, and which these are: None if all are."""
+def read_complete(source: Source, columns: Columns, left_out: LeftOut, known: Collection[object] = ()) -> Content:
+    """Read the chosen columns without the rows in which a value is missing; refuse these if they must not be left out.
 
-    numbers: Numbers
-    label: Column | None
-    rows: BoolArray | None
-
-
-def read_complete(
-    source: Source,
-    columns: Mapping[str, Sequence[str]],
-    label: str = "",
-    known: Collection[object] = (),
-    left_out: LeftOut | None = None,
-) -> Complete:
-    """Read columns as `Source.read` does, without the rows in which a value is missing.
-
-    Marks of missing values that are among the `known` names of classes are labels. Without `left_out`, which counts
-    them, incomplete rows are refused.
+    Parameters
+    ----------
+    source : Source
+    columns : Columns
+    left_out : LeftOut
+        Counts the rows that are left out.
+    known : collection, optional
+        Names of classes: a label such as "NA" is not missing if it is one of them.
     """
-    content = source.read(columns, label)
-    missing = dict(_missing(content, columns, label, {str(name) for name in known}))
+    content = source.read(columns.numbers, columns.label)
+    missing = dict(_missing(content, columns, {str(name) for name in known}))
     if not missing:
-        if left_out is not None:
-            left_out.of += len(next(iter(content.numbers.values())))
-        return Complete(*content, None)
+        left_out.of += len(next(iter(content.numbers.values())))
+        return content
     bad = np.logical_or.reduce(list(missing.values()))
-    counted = LeftOut() if left_out is None else left_out
+    counted = left_out if left_out.allowed else LeftOut(allowed=False)
     counted.add(missing, bad)
-    if left_out is None:
+    if not left_out.allowed:
         row = int(bad.argmax())
         column = next(name for name, mask in missing.items() if mask[row])
         raise InputError(
@@ -74,38 +72,31 @@ def read_complete(
             f"{quoted(column)}. Fill them in, or leave these rows out with drop_missing=True."
         )
     if bad.all():
-        raise InputError(f"{source.file.name}: a value is missing in every row, so that none is left: {left_out}.")
-    rows = ~bad
-    numbers = {argument: values[rows] for argument, values in content.numbers.items()}
-    return Complete(numbers, content.label if content.label is None else taken(content.label, rows), rows)
+        raise InputError(f"{source.file.name}: a value is missing in every row, so no row is left: {left_out}.")
+    numbers = {argument: values[~bad] for argument, values in content.numbers.items()}
+    labels = content.label
+    if labels is not None:
+        labels = labels.take(~bad) if isinstance(labels, Coded) else labels[~bad]
+    return Content(numbers, labels, ~bad)
 
 
-def taken(values: Column, rows: BoolArray | None) -> Column:
-    """Return the values at these rows, all if None."""
-    if rows is None:
-        return values
-    return values.take(rows) if isinstance(values, Coded) else values[rows]
-
-
-def _missing(
-    content: Content, columns: Mapping[str, Sequence[str]], label: str, known: Collection[str]
-) -> Iterator[tuple[str, BoolArray]]:
-    """Yield every column in which values are missing, and where they are."""
+def _missing(content: Content, columns: Columns, known: Collection[str]) -> Iterator[tuple[str, BoolArray]]:
+    """Yield every column with missing values, and the rows in which they are missing."""
     for argument, values in content.numbers.items():
         if values.dtype.kind == "f" and values.size and np.isnan(np.min(values)):
             masks = np.isnan(values.reshape(len(values), -1)).T
-            names = columns[argument] or (argument,)
-            if len(names) != len(masks):  # All numbers of a row are in one column.
+            names = columns.numbers[argument] or (argument,)
+            if len(names) != len(masks):  # One column holds all numbers of a row.
                 masks = np.any(masks, axis=0, keepdims=True)
             yield from ((name, mask) for name, mask in zip(names, masks, strict=True) if mask.any())
     if content.label is not None:
         mask = _missing_labels(content.label, known)
         if mask.any():
-            yield label, mask
+            yield columns.label, mask
 
 
 def _missing_labels(labels: Column, known: Collection[str]) -> BoolArray:
-    """Return which labels are missing: no value, or a mark that is not the name of a class."""
+    """Return which labels are missing: null, or a mark such as "NA" that is not the name of a class."""
     if isinstance(labels, Coded):
         marks = [text is None or (text.lower() in MARKS and text not in known) for text in labels.texts]
         return labels.map(marks, np.bool_)

@@ -1,4 +1,4 @@
-"""Files opened with the reader of their format, which is recognised by content; single columns of them."""
+"""Files opened with the reader of their format, and single columns of them."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,11 +14,10 @@ from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
 from calibrant.io.delimited import Delimited
-from calibrant.io.forecast_columns import ForecastRequest
 from calibrant.io.jsonl import JsonLines
 from calibrant.io.matching import expand, is_pattern
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.request import Request
+from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source
 from calibrant.io.tables import need_polars
@@ -62,7 +61,7 @@ def stacked(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
 
 
 def other_columns(source: Source, names: Sequence[str], rows: BoolArray | None) -> dict[str, NDArray[np.generic]]:
-    """Return further columns of some rows, of all if None, by name."""
+    """Return further columns by name, of some rows, or of all if `rows` is None."""
     found = {name: source.column(name) for name in names}
     return found if rows is None else {name: values[rows] for name, values in found.items()}
 
@@ -99,29 +98,23 @@ def feature_names(
 ) -> list[str]:
     """Return the columns of features in the order of the file: those that match the patterns, or all.
 
-    Labels, predictions and weights, as the request finds them, are no features: the groups of a label are wrong by
-    construction.
+    The columns of labels, predictions and weights are no features: groups made of labels are wrong by construction.
     """
     with open_source(path) as source:
-        taken, file = _chosen_names(source, request), source.file.name
-        free = [name for name in source.names if name and name not in taken and name not in source.nested]
+        file, chosen = source.file.name, source.choose(request)
+        taken = {chosen.label, *(name for names in chosen.numbers.values() for name in names)}
         misused = next((name for name in patterns or () if name in taken and not is_pattern(name)), None)
         if misused is not None:
             raise InputError(
                 f"{file}: {quoted(misused)} is read as labels, predictions or weights and cannot be a feature. "
                 "Leave it out of --features."
             )
-        wanted = None if patterns is None else {name for p in patterns for name, _ in expand(file, source.names, p)}
-        found = [name for name in free if wanted is None or name in wanted]
-    if not found:
+        free = [name for name in source.names if name and name not in taken and name not in source.nested]
+        if patterns is not None:
+            wanted = {name for p in patterns for name, _ in expand(file, source.names, p)}
+            free = [name for name in free if name in wanted]
+    if not free:
         raise InputError(
             f"{file} has no column of features, only labels, predictions and weights: {listing(source.names)}."
         )
-    return found
-
-
-def _chosen_names(source: Source, request: Request | ForecastRequest) -> set[str | None]:
-    if isinstance(request, ForecastRequest):
-        return {name for names in source.choose_forecasts(request).values() for name in names}
-    chosen = source.choose(request)
-    return {chosen.label, chosen.weight, *chosen.probs}
+    return free

@@ -1,4 +1,4 @@
-"""Files to `Predictions`, or to probabilities of rows that need no labels."""
+"""Class predictions read from files, with labels or without."""
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
@@ -15,17 +15,17 @@ from calibrant._border.types import FloatArray
 from calibrant._core.steps import portions, tell
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.columns import Columns
-from calibrant.io.missing import Complete, LeftOut, read_complete
+from calibrant.io.missing import LeftOut, read_complete
 from calibrant.io.opening import open_source, other_columns, stacked
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.request import ReadOptions, Request, as_request
-from calibrant.io.sources import Source, located
+from calibrant.io.request import ReadOptions, Request
+from calibrant.io.sources import Content, Source, located
 from calibrant.io.values import as_labels
 from calibrant.predictions import Predictions
 
 
 class Part(NamedTuple):
-    """What one file holds: predictions, the numbers that they are made of, and other columns of the same rows."""
+    """Predictions, the numbers that they were made from, and other columns of the same rows."""
 
     predictions: Predictions
     scores: FloatArray
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 STEPS = 3
-"""Of reading a file, as they are told: its columns are known, the numbers are read, and they are checked."""
+"""Steps of reading a file that are reported as progress: columns chosen, numbers read, numbers checked."""
 
 
 def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
@@ -99,48 +99,36 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
     OSError
         If a file cannot be opened or read.
     """
-    request = as_request(
-        label=label,
-        probs=probs,
-        weight=weight,
-        logits=logits,
-        classes=classes,
-        positive=positive,
-        percent=percent,
-        renormalise=renormalise,
-        drop_missing=drop_missing,
-    )
+    request = Request(label, probs, weight, logits, classes, positive, percent, renormalise, drop_missing)
     return read_rows(path, request).predictions
 
 
 def read_rows(path: Paths, request: Request, others: Sequence[str] = ()) -> Part:
     """Read predictions, and other columns of the same rows, from one file or several."""
-    paths = as_paths(path)
-    left_out = LeftOut() if request.drop_missing else None
+    paths, left_out = as_paths(path), LeftOut(request.drop_missing)
     if len(paths) == 1:
         part = _read_file(paths[0], request, others, left_out)
     else:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # What is suspicious, all rows together show.
+            warnings.simplefilter("ignore", DataWarning)  # Suspicious data is judged once, on all rows together.
             parts = [_read_file(each, request, others, left_out) for each in portions(paths)]
         part = Part(
-            join_predictions({str(each): one.predictions for each, one in zip(paths, parts, strict=True)}, request),
+            join_predictions({each: one.predictions for each, one in zip(paths, parts, strict=True)}, request),
             np.concatenate([one.scores for one in parts]),
             {name: stacked([one.others[name] for one in parts]) for name in others},
         )
-    if left_out is not None:
-        left_out.warn("these rows are left out")
+    left_out.warn("these rows are left out")
     return part
 
 
 def read_raw_logits(path: Paths, **options: Unpack[ReadOptions]) -> tuple[Predictions, FloatArray]:
-    """Read logits and labels from a file, and return the logits as they are beside the predictions.
+    """Read logits and labels from a file, and return the unchanged logits beside the predictions.
 
     Parameters
     ----------
     path : str, path, or sequence of them
     **options
-        As for `read_predictions`, of which ``logits=True`` is understood.
+        As for `read_predictions`; ``logits=True`` is implied.
 
     Returns
     -------
@@ -150,7 +138,7 @@ def read_raw_logits(path: Paths, **options: Unpack[ReadOptions]) -> tuple[Predic
         Finite logits, for calibrators with ``scores="raw-logits"``.
     """
     options["logits"] = True
-    part = read_rows(path, as_request(raw_logits=True, **options))
+    part = read_rows(path, Request(raw_logits=True, **options))
     return part.predictions, part.scores
 
 
@@ -170,27 +158,26 @@ def read_unlabelled(path: Paths, names: Sequence[Hashable], **options: Unpack[Re
     names : sequence of length K
         The classes, in place of those in `options`.
     **options
-        As for `read_predictions`. Labels are not looked at, and may be missing.
+        As for `read_predictions`. Labels are ignored, and may be missing.
     """
     options["classes"] = None if options.get("positive") is not None else list(names)
-    request = as_request(needs_label=False, **options)
-    left_out = LeftOut() if request.drop_missing else None
+    request = Request(needs_label=False, **options)
+    left_out = LeftOut(request.drop_missing)
     parts = [_read_unlabelled(each, request, len(names), left_out) for each in as_paths(path)]
-    if left_out is not None:
-        left_out.warn("these rows are left out")
+    left_out.warn("these rows are left out")
     weights = [part.weights for part in parts if part.weights is not None]
     return Unlabelled(np.concatenate([part.probs for part in parts]), np.concatenate(weights) if weights else None)
 
 
-def _read_file(path: str, request: Request, others: Sequence[str], left_out: LeftOut | None) -> Part:
+def _read_file(path: str, request: Request, others: Sequence[str], left_out: LeftOut) -> Part:
     with open_source(path) as source:
         columns = source.choose(request)
         tell(1, STEPS)
-        known = (*(columns.classes or ()), *(() if request.positive is None else (request.positive,)))
-        rows, scores = _read(source, request, columns, known, left_out)
+        content = _read(source, request, columns, left_out)
         tell(2, STEPS)
-        assert rows.label is not None  # noqa: S101 (`columns.label` was read)
-        data = (as_labels(source.file.name, rows.label, columns), rows.numbers.get("weights"), columns.classes)
+        scores = content.numbers["probs"]
+        assert content.label is not None  # noqa: S101 (`columns.label` was read)
+        data = (as_labels(source.file.name, content.label, columns), content.numbers.get("weights"), columns.classes)
         with located(source, {"probs": columns.probs}):
             if request.raw_logits:
                 from calibrant.calibrators.raw_logits import as_raw_logits
@@ -200,42 +187,41 @@ def _read_file(path: str, request: Request, others: Sequence[str], left_out: Lef
                 found = Predictions.from_logits(scores, *data, positive=request.positive)
             else:
                 found = Predictions(scores, *data, positive=request.positive, renormalise=request.renormalise)
-        more = other_columns(source, others, rows.rows)
+        more = other_columns(source, others, content.rows)
         tell(STEPS, STEPS)
         return Part(found, scores, more)
 
 
-def _read_unlabelled(path: str, request: Request, n_classes: int, left_out: LeftOut | None) -> Unlabelled:
+def _read_unlabelled(path: str, request: Request, n_classes: int, left_out: LeftOut) -> Unlabelled:
     with open_source(path) as source:
         if request.label is not None and request.label not in source.names:
             request = replace(request, label=None)
         columns = replace(source.choose(request), label="")
-        rows, scores = _read(source, request, columns, (), left_out)
+        numbers = _read(source, request, columns, left_out).numbers
         with located(source, {"probs": columns.probs}):
             if request.logits:
-                probs = as_log_probabilities(scores)[0]
+                probs = as_log_probabilities(numbers["probs"])[0]
             else:
-                probs = as_probabilities(scores, renormalise=request.renormalise)[0]
+                probs = as_probabilities(numbers["probs"], renormalise=request.renormalise)[0]
     if probs.shape[1] != n_classes:
         raise InputError(
             f"{printable(path)}: {n_classes} classes are needed, as in the rows with labels, but there are "
             f"{probs.shape[1]}. Name the columns with --probs."
         )
-    return Unlabelled(probs, rows.numbers.get("weights"))
+    return Unlabelled(probs, numbers.get("weights"))
 
 
-def _read(
-    source: Source, request: Request, columns: Columns, known: Sequence[Hashable], left_out: LeftOut | None
-) -> tuple[Complete, FloatArray]:
-    """Read the chosen columns, and return also the scores, percentages as shares."""
+def _read(source: Source, request: Request, columns: Columns, left_out: LeftOut) -> Content:
+    """Read the chosen columns, with percentages turned into probabilities."""
     source.percent = request.percent
-    rows = read_complete(source, columns.numbers, columns.label, known, left_out)
-    scores = rows.numbers["probs"]
-    return rows, scores / 100 if request.percent else scores
+    content = read_complete(source, columns, left_out, (*(columns.classes or ()), request.positive))
+    if request.percent:
+        content.numbers["probs"] = content.numbers["probs"] / 100
+    return content
 
 
 def join_predictions(parts: Mapping[str, Predictions], request: Request) -> Predictions:
-    """Return the rows of all files, by the name of each, one after another; their classes must be the same."""
+    """Return the rows of all files one after another; their classes must be the same. Keys name the files."""
     classes = _shared_classes(parts, request)
     every = list(parts.values())
     log_probs = np.concatenate([p.log_probs for p in every]) if request.logits else None
@@ -252,7 +238,7 @@ def join_predictions(parts: Mapping[str, Predictions], request: Request) -> Pred
 
 
 def _shared_classes(parts: Mapping[str, Predictions], request: Request) -> tuple[Hashable, ...]:
-    """Return the classes of all files; one in which only the positive class occurs does not name the other."""
+    """Return the classes that all files share; a file with the positive class only does not name the other one."""
     unnamed = f"not {request.positive}"
     named = {name: p.classes for name, p in parts.items() if request.positive is None or p.classes[0] != unnamed}
     first, classes = next(iter(named.items()), next((name, p.classes) for name, p in parts.items()))

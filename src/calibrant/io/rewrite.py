@@ -4,10 +4,10 @@ import gzip
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import PurePath
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Unpack, cast
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from calibrant._border.text import listing, printable, quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, Arrays
+from calibrant.io.columns import Columns
 from calibrant.io.delimited import Delimited
 from calibrant.io.missing import LeftOut, read_complete
 from calibrant.io.opening import open_source, other_columns
-from calibrant.io.request import as_request
+from calibrant.io.request import ForecastRequest, ReadOptions, Request
 from calibrant.io.sources import Numbers, Source, located
 from calibrant.io.tables import Table
 
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Rows in a group of a Parquet file: what polars takes by itself, or fewer if there are many columns.
 _MOST_ROWS, _CELLS_PER_GROUP = 512**2, 2**23
+"""Most rows of a row group in Parquet, as polars itself takes them, and most cells, which limit wide tables."""
 
 
 def _write_parquet(frame: "pl.DataFrame", handle: BinaryIO) -> None:
-    """Write rows in groups, each of which is encoded in memory, so that wide tables take no further copy of all."""
+    """Write rows in groups: a group is encoded in memory, so few groups would copy a wide table."""
     rows = max(1, min(_MOST_ROWS, _CELLS_PER_GROUP // max(frame.width, 1)))
     frame.write_parquet(handle, row_group_size=rows)
 
@@ -46,22 +47,17 @@ FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], object]] = {
 }
 
 ADDED = "calibrated_"
-"""What stands before the name of a column that is added to that which it was made from."""
+"""Prefix of the name of a new column, before the name of the column that it was made from."""
 
 
-def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
+def rewrite_probabilities(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     transform: Callable[..., FloatArray],
     *,
     others: Sequence[str] = (),
-    label: str | None = None,
-    probs: str | Sequence[str] | None = None,
-    logits: bool = False,
-    classes: Sequence[Hashable] | None = None,
     replace: bool = False,
-    percent: bool = False,
-    drop_missing: bool = False,
+    **options: Unpack[ReadOptions],
 ) -> tuple[str, ...]:
     """Write a table or an archive again with new columns of probabilities, and return their names.
 
@@ -70,66 +66,56 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     path : str or path
         Labels are not needed.
     out : str or path
-        Its extension names the format. Tables can be turned into one another; from CSV to CSV, all other cells stay the
-        same texts.
+        The extension determines the format. A table can be written in any format for tables; from CSV to CSV, all
+        other cells keep their exact text.
     transform : callable
-        Given the numbers in the file, (n, K) or (n,), returns others of the same shape. If `others` are named, it is
-        also given these columns of the same rows, by name.
+        Maps the numbers in the file, (n, K) or (n,), to new ones of the same shape. If `others` are named, its second
+        argument is a dict of these columns of the same rows.
     others : sequence of str, optional
-    label, probs, logits, classes, percent
-        As for `read_predictions`. New numbers are written as the old ones are, as percentages too.
     replace : bool, default=False
-        Whether the new columns replace the old ones. Else they are added, with "calibrated_" before their names.
-    drop_missing : bool, default=False
-        Whether rows in which a number is missing have nothing in the new columns. Else they are refused.
+        Replace the old columns. By default the new ones are added, with "calibrated_" before their names.
+    **options
+        As for `read_predictions`. New numbers are in the unit of the old ones, percentages included. With
+        ``drop_missing=True``, rows with a missing number are kept, and their new columns are empty.
     """
-    request = as_request(label=label, probs=probs, logits=logits, classes=classes, needs_label=False)
+    request = Request(needs_label=False, **options)
 
-    def added(chosen: Sequence[str]) -> list[str]:
-        return [f"{'' if replace else ADDED}{name}" for name in chosen]
+    def calibrated(_: Source, columns: Columns, numbers: Numbers, *more: object) -> dict[str, FloatArray]:
+        values = numbers.pop("probs")  # Not kept once the new numbers are made.
+        new = transform(values / 100, *more) * 100 if request.percent else transform(values, *more)
+        return by_column(_new_names(columns.probs, replace=replace), new)
 
-    def choose(source: Source) -> Mapping[str, Sequence[str]]:
-        source.percent = percent
-        chosen = source.choose(request).probs
-        if not replace:
-            _check_new(source, added(chosen))  # Before long work.
-        return {"probs": chosen}
-
-    def calibrated(
-        _: Source, columns: Mapping[str, Sequence[str]], numbers: Numbers, *more: object
-    ) -> dict[str, FloatArray]:
-        values = numbers.pop("probs")  # Which need not be kept once the new ones are made.
-        new = transform(values / 100, *more) * 100 if percent else transform(values, *more)
-        return by_column(added(columns["probs"]), new)
-
-    return rewrite(path, out, choose, calibrated, others=others, replace=replace, drop_missing=drop_missing)
+    return rewrite(path, out, request, calibrated, others=others, replace=replace)
 
 
 def rewrite(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    choose: Callable[[Source], Mapping[str, Sequence[str]]],
+    request: Request | ForecastRequest,
     calibrated: Callable[..., dict[str, FloatArray]],
     *,
     others: Sequence[str] = (),
     replace: bool,
-    drop_missing: bool,
 ) -> tuple[str, ...]:
-    """Read a file, make new columns, write all of them, and return the names of the new ones.
+    """Read a file, make new columns, write everything, and return the names of the new columns.
 
-    The columns that are read, by argument, are chosen by `choose`. Of the source, these columns, their numbers and, if
-    any are named, `others`, `calibrated` makes the new columns, by name. One whose name the file has takes the place of
-    that one; others come last.
+    Parameters
+    ----------
+    path, out, others, replace
+        As for `rewrite_probabilities`.
+    request : Request or ForecastRequest
+    calibrated : callable
+        Makes the new columns, by name, from the source, the chosen columns, their numbers and, if any are named, the
+        others. A column whose name the file has is replaced; the rest come last.
     """
 
     def new_columns() -> dict[str, FloatArray]:
-        left_out = LeftOut() if drop_missing else None
-        numbers, _, rows = read_complete(source, columns, left_out=left_out)
+        left_out = LeftOut(request.drop_missing)
+        numbers, _, rows = read_complete(source, columns, left_out)
         more = [other_columns(source, others, rows)] if others else []
-        with located(source, columns):
+        with located(source, columns.numbers):
             new = calibrated(source, columns, numbers, *more)
-        if left_out is not None:
-            left_out.warn("nothing is calibrated in these rows")
+        left_out.warn("nothing is calibrated in these rows")
         if not replace:
             _check_new(source, new)
         if rows is not None:
@@ -140,18 +126,27 @@ def rewrite(
 
     with open_source(path) as source:
         suffix = _check_formats(source, out)
-        columns = choose(source)
-        return _write(source, out, suffix, [name for chosen in columns.values() for name in chosen], new_columns())
+        if isinstance(request, Request):
+            source.percent = request.percent
+        columns = Columns(source.choose(request).numbers)
+        if isinstance(request, Request) and not replace:
+            _check_new(source, _new_names(columns.probs, replace=False))  # Before long work.
+        old = [name for names in columns.numbers.values() for name in names]
+        return _write(source, out, suffix, old, new_columns())
+
+
+def _new_names(names: Sequence[str], *, replace: bool) -> list[str]:
+    return [f"{'' if replace else ADDED}{name}" for name in names]
 
 
 def _write(
     source: Source, out: str | os.PathLike[str], suffix: str, old: Sequence[str], new: Mapping[str, FloatArray]
 ) -> tuple[str, ...]:
-    """Write a file again with new columns, made from the old ones, completely or not at all; return their names."""
+    """Write a file again with new columns, made from the old ones, and return their names; all of it or nothing."""
     names = tuple(new)
     table = _with_columns(source, old, new, suffix) if isinstance(source, Table) else None
     if table is not None:
-        del new  # The table has its own copy, and the first need not be kept while it is written.
+        del new  # The table has its own copy.
     with write_atomically(out) as handle:
         if table is None:
             _write_archive(cast("Archive", source), new, handle)
@@ -169,13 +164,13 @@ def _check_new(source: Source, names: Iterable[str]) -> None:
     exists = next((name for name in names if name in source.names), None)
     if exists is not None:
         raise InputError(
-            f"{source.file.name} has a column {quoted(exists)} already, which is what the new one would be called. "
+            f"{source.file.name} already has a column {quoted(exists)}, the name of a new one. "
             "Remove it first, or write over the original columns with replace=True."
         )
 
 
 def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]:
-    """Return one column per number of a row, or all of them in one."""
+    """Return the numbers of each row as one column per name, or in a single column if there is one name."""
     return {names[0]: values} if len(names) == 1 else {name: values[:, j] for j, name in enumerate(names)}
 
 
@@ -205,7 +200,7 @@ def _with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArra
         numbers = [column.fill_nan(None).alias(str(places.index(column.name))) for column in columns]
         return source.cells().with_columns(numbers)
     frame = source.frame()
-    if isinstance(source, Delimited):  # Which has read numbers of more digits than fit as text.
+    if isinstance(source, Delimited):  # It leaves numbers with too many digits as text.
         frame = frame.with_columns(pl.col(old).cast(pl.Float64, strict=False))
     if is_nested:
         is_list = isinstance(frame.schema[old[0]], pl.List)
@@ -234,7 +229,7 @@ def _write_text(source: Source, table: "pl.DataFrame", names: Sequence[str], han
 
 
 def _write_archive(source: Archive, new: Mapping[str, FloatArray], handle: BinaryIO) -> None:
-    """Write new arrays and copy all other members; `Archive` has checked their sizes."""
+    """Write new arrays and copy all other members, whose sizes `Archive` has checked."""
     arrays = {f"{name}.npy": values for name, values in new.items()}
     members = {member.filename: member for member in source.zip.infolist()}
     with source.undamaged(), zipfile.ZipFile(handle, "w") as written:

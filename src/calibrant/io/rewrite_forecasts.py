@@ -1,70 +1,58 @@
 """Files written again with calibrated predictive distributions beside the original ones, or in their place."""
 
 import os
-from collections.abc import Callable, Mapping
-from typing import Unpack
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
-from calibrant.io.forecast_columns import Arguments, ForecastOptions, as_forecast_request
+from calibrant.io.columns import Chosen, Columns
 from calibrant.io.forecasts import law_of
+from calibrant.io.request import ForecastRequest
 from calibrant.io.rewrite import ADDED, by_column, rewrite
 from calibrant.io.sources import Numbers, Source
 
 SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles that describe a law which is no longer normal."""
+"""Levels of the quantiles that describe a law which is no longer normal."""
 
 
 def rewrite_forecasts(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     transform: Callable[..., Distribution | Mapping[str, FloatArray]],
+    request: ForecastRequest,
     *,
-    other: str | None = None,
+    others: Sequence[str] = (),
     replace: bool = False,
-    drop_missing: bool = False,
-    **options: Unpack[ForecastOptions],
 ) -> tuple[str, ...]:
     """Write a table or an archive again with columns of calibrated forecasts, and return their names.
 
     Parameters
     ----------
-    path, out, drop_missing
+    path, out, others
         As for `rewrite_probabilities`.
     transform : callable
-        From the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals. If `other`
-        is named, it is also given that column of the same rows.
-    other : str, optional
-        A column of any type that the new numbers depend on, such as groups.
+        Maps the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals. If `others`
+        are named, its second argument is a dict of these columns of the same rows.
+    request : ForecastRequest
     replace : bool, default=False
-        Whether the new columns replace the old ones, which needs laws of the same kind. Else they are added, with
-        "calibrated_" before their names; those of laws that are no longer normal are mean, sd and five quantiles.
-    **options
-        As for `read_forecasts`.
+        Replace the old columns, which needs laws of the same kind. By default the new columns are added, with
+        "calibrated_" before their names; laws that are no longer normal get a mean, an sd and five quantiles.
     """
-    request = as_forecast_request(needs_target=False, **options)
 
-    def choose(source: Source) -> Arguments:
-        return {key: names for key, names in source.choose_forecasts(request).items() if key != "weights"}
-
-    def calibrated(
-        source: Source, columns: Arguments, numbers: Numbers, *more: dict[str, object]
-    ) -> dict[str, FloatArray]:
+    def calibrated(source: Source, columns: Columns, numbers: Numbers, *more: object) -> dict[str, FloatArray]:
         law = law_of(source, numbers, columns, request)
-        given = [column for named in more for column in named.values()]
-        return _columns_of(transform(law, *given), law, columns, replace=replace)
+        return _columns_of(transform(law, *more), law, columns.numbers, replace=replace)
 
-    others = () if other is None else (other,)
-    return rewrite(path, out, choose, calibrated, others=others, replace=replace, drop_missing=drop_missing)
+    return rewrite(path, out, request, calibrated, others=others, replace=replace)
 
 
 def _columns_of(
     law: Distribution | Mapping[str, FloatArray],
     before: Distribution,
-    columns: Arguments,
+    columns: Chosen,
     *,
     replace: bool,
 ) -> dict[str, FloatArray]:
@@ -86,8 +74,8 @@ def _columns_of(
     return moments | {f"{ADDED}q{level:g}": q for level, q in zip(SHOWN, quantiles, strict=True)}
 
 
-def _same_columns(law: Distribution, before: Distribution, columns: Arguments) -> dict[str, FloatArray]:
-    """Return the columns of laws of the same kind as before, by the old names; nothing if they are of another."""
+def _same_columns(law: Distribution, before: Distribution, columns: Chosen) -> dict[str, FloatArray]:
+    """Return the columns of laws of the same kind as before, by the old names; nothing if the kind has changed."""
     if isinstance(law, Samples) and isinstance(before, Samples) and law.draws.shape == before.draws.shape:
         return by_column(columns["draws"], law.draws)
     if isinstance(before, Quantiles):

@@ -1,4 +1,4 @@
-"""What files of all formats have in common: named columns or arrays, and names of places in them."""
+"""What files of all formats share: named columns or arrays, and errors that name the place in the file."""
 
 import errno
 import re
@@ -14,11 +14,11 @@ from calibrant._border.convert import is_missing
 from calibrant._border.files import OpenFile
 from calibrant._border.labels import ONE_EACH
 from calibrant._border.text import brief, damaged, printable, quoted
-from calibrant._border.types import FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns, choose_columns
-from calibrant.io.forecast_columns import Arguments, ForecastRequest, choose_forecasts
-from calibrant.io.request import Request
+from calibrant.io.forecast_columns import choose_forecasts
+from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.values import MARKS, Column
 
 _WORDS = {
@@ -36,25 +36,25 @@ _WORDS = {
     "scale must": "sd must",
     "values must": "quantiles must",
 }
-"""What containers say of arrays, in words for somebody who reads a file."""
+"""Advice of the containers about arrays, and what it is for somebody who reads a file."""
 
 WIDE = {
     "probs": "a whole row of probabilities",
     "draws": "all draws of a row",
     "values": "all quantiles of a row",
 }
-"""Arguments that are matrices, and what a cell is called that holds a row of one; all others are single columns."""
-
+"""Arguments that are matrices, with what one nested cell holds; all other arguments are single columns."""
 
 Numbers: TypeAlias = dict[str, FloatArray]
-"""An array per argument of a container; in single precision, or no numbers, if an archive holds such."""
+"""An array per argument of a container; arrays of archives may have other types, which the container checks."""
 
 
 class Content(NamedTuple):
-    """What was read, and the labels if there are any."""
+    """What was read: numbers by argument, labels if there are any, and which rows were kept, None if all were."""
 
     numbers: Numbers
     label: Column | None = None
+    rows: BoolArray | None = None
 
 
 class Source(ABC):
@@ -65,7 +65,7 @@ class Source(ABC):
     file : OpenFile
     names : tuple of str
     nested : collection of str
-        Those columns that hold a whole row of numbers in each cell.
+        Columns that hold a whole row of numbers in each cell.
     percent : bool
         Whether numbers may end in a percent sign.
     """
@@ -76,21 +76,19 @@ class Source(ABC):
     percent: bool = False
 
     def close(self) -> None:
-        """Close the file, of which nothing is read any more."""
+        """Close the file; nothing can be read from it any more."""
         self.file.handle.close()
 
-    def choose(self, request: Request) -> Columns:
-        """Choose the columns of predictions."""
+    def choose(self, request: Request | ForecastRequest) -> Columns:
+        """Choose the columns that are requested, or that have usual names."""
+        if isinstance(request, ForecastRequest):
+            return Columns(choose_forecasts(self.file.name, self.names, self.nested, request))
         return choose_columns(self.file.name, self.names, self.nested, request, self._distinct)
 
     def _distinct(self, name: str) -> list[str]:
-        """Return the different values of a column as texts, without what stands for a missing value."""
+        """Return the distinct values of a column as texts, without those that stand for a missing value."""
         texts = [str(value) for value in dict.fromkeys(self.column(name).tolist()) if not is_missing(value)]
         return [text for text in texts if text in self.names or text.lower() not in MARKS]
-
-    def choose_forecasts(self, request: ForecastRequest) -> Arguments:
-        """Choose the columns of forecasts."""
-        return choose_forecasts(self.file.name, self.names, self.nested, request)
 
     @abstractmethod
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
@@ -99,7 +97,7 @@ class Source(ABC):
         Parameters
         ----------
         numbers : mapping
-            Arguments of a container to the columns of numbers that they are read from, which stand side by side.
+            Arguments of a container to the columns of numbers that each is read from, side by side.
         label : str, optional
             A column of any type.
         """
@@ -109,34 +107,34 @@ class Source(ABC):
         """Read one column of any type."""
 
     def place(self, row: int) -> str:
-        """Say where in the file a row is."""
+        """Return the place of a row in the file, for messages."""
         return f"row {row}"
 
 
 @contextmanager
 def undamaged(file: str, kind: str, *foreign: type[BaseException]) -> Iterator[None]:
-    """Turn what other libraries raise for a file that they cannot decode into one clear line."""
+    """Turn exceptions of other libraries about a file that they cannot decode into one clear line."""
     try:
         yield
     except InputError:
         raise
     except foreign as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise  # The disk, not the content.
+            raise  # The disk is at fault, not the content.
         raise damaged(file, kind, brief(error)) from error
 
 
 @contextmanager
 def located(source: Source, columns: Mapping[str, Sequence[str]], start: int = 0) -> Iterator[None]:
-    """Say in terms of the file what a container says in terms of arrays.
+    """Turn errors of a container about arrays into errors about the file and its columns.
 
     Parameters
     ----------
     source : Source
     columns : mapping
-        Arguments of the container, with which its messages begin, to the columns that they were read from.
+        Arguments of the container, with which its messages begin, to the columns that each was read from.
     start : int, default=0
-        Row of the file that is the first of the arrays.
+        Row of the file at which the arrays begin.
     """
     try:
         yield
@@ -154,7 +152,7 @@ def located(source: Source, columns: Mapping[str, Sequence[str]], start: int = 0
 
 
 def _within_row(position: str | None, names: Sequence[str]) -> str:
-    """Name the column; if it holds a whole row of numbers in each cell, say also which of them."""
+    """Name the column, and for a column of whole rows also the entry."""
     if len(names) == 1:
         return f", column {quoted(names[0])}" + ("" if position is None else f", entry {position}")
     if position is None:

@@ -15,7 +15,7 @@ from calibrant.io.columns import Columns
 from calibrant.io.matching import find_column
 from calibrant.io.opening import open_source
 from calibrant.io.paths import as_paths
-from calibrant.io.request import as_request
+from calibrant.io.request import Request
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
 from calibrant.io.values import Collector, as_labels
@@ -95,7 +95,7 @@ class Reading:
         **options
             As for `read_predictions`, without renormalisation, which a sketch does not know.
         """
-        request = as_request(**options)
+        request = Request(**options)
         if request.renormalise:
             raise InputError("renormalise is not for sketches. Leave it out, or read the rows.")
         with open_source(path) as source:
@@ -174,7 +174,7 @@ class Reading:
         return Rows(scores, as_labels(source.file.name, labels.result(), self.columns), weights, groups)
 
     def _arrays(self, source: Source) -> Iterator[Rows]:
-        numbers, found = source.read(self.columns.numbers, self.columns.label)
+        numbers, found, _ = source.read(self.columns.numbers, self.columns.label)
         assert found is not None  # noqa: S101 (a column of labels was read)
         labels = as_labels(source.file.name, found, self.columns)
         groups = None if self.by is None else source.column(self.by)
