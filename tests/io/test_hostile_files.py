@@ -59,7 +59,7 @@ TEXT_TROUBLE = {
     "open quote": ("x," + HEADER + 'a,0,.8,.2\n"b,1,.4,.6\nc,1,.4,.6\n', "line 3: a quotation mark on this line"),
     "stray quote": (
         "x," + HEADER + 'a,0,.8,.2\n5",1,.4,.6\n6",1,.4,.6\n',
-        "line 3: a quotation mark stands inside a field",
+        "line 3: there is a quotation mark inside a field",
     ),
     "label outside": (HEADER + GOOD + "2,.4,.6\n", "line 3 is 2"),
     "sum": (HEADER + GOOD + "1,.4,.7\n", "line 3 sums to 1.1"),

@@ -62,8 +62,8 @@ def test_forecasts(tmp_path):
     [
         ('{"p": 0.5, "y": 1}\n{"p": "high", "y": 1}', "line 2, column 'p': 'high' is not a number"),
         ('{"p": "50%", "y": 1}', "'50%' is not a number. If all of them are percentages, read them with percent=True"),
-        ('{"p": 0.5, "y": 1}\n{"p": {}, "y": 1}', "line 2, column 'p': one value is needed"),
-        ('{"p": 0.5, "y": [1]}', "line 1, column 'y': one value is needed"),
+        ('{"p": 0.5, "y": 1}\n{"p": {}, "y": 1}', "line 2, column 'p': there must be one value"),
+        ('{"p": 0.5, "y": [1]}', "line 1, column 'y': there must be one value"),
         ('{"p": 0.5, "y": 1}\n[1, 2]', "line 2: every line must hold a JSON object"),
         ('{"p": 0.5, "y": 1}\n{"p": 0.5', "line 2: this is not a JSON object"),
         (
@@ -74,8 +74,8 @@ def test_forecasts(tmp_path):
         ('{"p": 1' + "0" * 400 + ', "y": 1}', "line 1, column 'p' is inf"),
         ('{"p": Infinity, "y": 1}', "must be finite, but line 1"),
         ('{"probs": [0.5, 0.5], "y": 1}\n{"probs": [1], "y": 1}', "line 2, column 'probs': every cell must hold"),
-        ('{"probs": [1], "y": 1}\n{"probs": ["1"], "y": 1}', "line 2, column 'probs': a list of numbers is needed"),
-        ('{"probs": [1], "y": 1}\n{"probs": 1, "y": 1}', "line 2, column 'probs': a list of numbers is needed"),
+        ('{"probs": [1], "y": 1}\n{"probs": ["1"], "y": 1}', "line 2, column 'probs': there must be a list of numbers"),
+        ('{"probs": [1], "y": 1}\n{"probs": 1, "y": 1}', "line 2, column 'probs': there must be a list of numbers"),
         ("{}", "has no column named label"),
         ('{"y": 1, "draw_1": 2, "draw_2": 3}', "name the draws of the ensemble with draws='draw_*'"),
     ],

@@ -1,4 +1,4 @@
-"""NPZ archives and NPY files, read by NumPy; no pickle is loaded, and archives built to harm are refused before."""
+"""NPZ archives and NPY files, read by NumPy; malicious archives are refused first, and no pickle is ever loaded."""
 
 import stat
 import tokenize
@@ -30,10 +30,10 @@ _BROKEN = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, Recur
 
 
 def read_array(where: str, handle: IO[bytes]) -> NDArray[np.void]:
-    """Read one array, with which the content must end."""
+    """Read one array, which must be the whole content."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # About headers that Python 2 has written.
+            warnings.simplefilter("ignore")  # About headers written by Python 2.
             values: NDArray[np.void] = npy.read_array(handle, allow_pickle=False, max_header_size=65536)
     except _BROKEN as error:
         if "allow_pickle" in str(error):
@@ -60,7 +60,7 @@ def _is_usable(dtype: np.dtype[np.generic]) -> bool:
 
 
 def _checked(where: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Return values that every later step can handle, for any bytes."""
+    """Return values that every later step can handle, whatever the bytes are."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind == "S":
@@ -139,7 +139,7 @@ class Archive(Arrays):
             return read_array(f"{self.file.name}, array {quoted(name)}", handle)
 
     def undamaged(self) -> AbstractContextManager[None]:
-        """Turn what the zip module says of a damaged archive into one clear line."""
+        """Turn errors of the zip module about a damaged archive into one clear line."""
         foreign = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
         return undamaged(self.file.name, Kind.NPZ, *foreign)
 
@@ -189,7 +189,7 @@ class Structured(Arrays):
 
 
 class Plain(Arrays):
-    """An NPY file with one array; labels, targets and weights are in files of their own, named in their place."""
+    """An NPY file with one array; labels, targets and weights are in separate files, whose paths are given."""
 
     names = ()
 
@@ -216,7 +216,7 @@ class Plain(Arrays):
     def _file_of(self, what: str, argument: str, array: str, name: str | None) -> str:
         if name is None or not name.endswith(".npy"):
             raise InputError(
-                f"{self.file.name} holds one array without names, so the {what} must be in a file of their own: pass "
+                f"{self.file.name} holds one array without names, so the {what} must be in a separate file: pass "
                 f"{argument}='{what}.npy', or save both with numpy.savez(file, {array}=..., {what}=...)."
             )
         return name

@@ -1,8 +1,8 @@
 """Sizes that Arrow IPC files and streams declare, checked before polars allocates memory for them.
 
-A length beyond the memory makes polars 2.1 end the process, in files and streams alike: of all changes of single bytes
-in files of 1 kB, 2 to 4 in 1,000 did that, and no exception could be caught. Only the headers of messages, which are
-tables of FlatBuffers, are read here.
+A length that exceeds the memory makes polars 2.1 end the process without an exception, in files and streams alike: 2 to
+4 in 1,000 changes of a single byte in files of 1 kB did. Only the headers of messages, which are FlatBuffers tables,
+are read here.
 """
 
 import struct
@@ -14,14 +14,14 @@ from calibrant.io import limits
 from calibrant.io.sniff import Kind
 
 MARK = b"ARROW1"
-"""What a file begins and ends with, but not a stream."""
+"""First and last bytes of a file; a stream has none."""
 
 _CONTINUATION = b"\xff\xff\xff\xff"
 _DICTIONARY, _RECORDS = 2, 3
 
 
 def check_arrow(file: str, content: bytes) -> None:
-    """Refuse content in which a length cannot be right or is beyond the limits."""
+    """Refuse content in which a length is impossible or beyond the limits."""
     find = _messages_of_file if content.startswith(MARK) else _messages_of_stream
     try:
         total = sum(_unpacked(_Table(content, header), body) for header, body in find(content))
@@ -31,7 +31,7 @@ def check_arrow(file: str, content: bytes) -> None:
 
 
 def _messages_of_file(content: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the header and the body of each message are, by the table at the end of the file."""
+    """Yield the positions of header and body of each message, from the footer of the file."""
     end = len(content) - len(MARK) - 4
     _require(content.endswith(MARK) and end > 0)
     footer = _Table(content, end - struct.unpack_from("<i", content, end)[0]).follow()
@@ -52,7 +52,7 @@ def _messages_of_stream(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _unpacked(message: "_Table", body: int) -> int:
-    """Return how many bytes a message unpacks to, after checking that all of its buffers lie inside the file."""
+    """Return the unpacked size of a message, whose buffers must all lie inside the file."""
     available = len(message.data) - body
     _require(body >= 0 and 0 <= message.number(3, "q") <= available)
     kind = message.number(1, "B")
@@ -66,7 +66,7 @@ def _unpacked(message: "_Table", body: int) -> int:
         plain = struct.unpack_from("<q", message.data, body + offset)[0] if is_compressed and length else -1
         _require(plain >= -1)
         total += length if plain == -1 else plain
-    # A value takes at least a bit, unless it is null by its type.
+    # Every value takes at least one bit, unless its type is null.
     most = batch.number(0, "q") + 8 * total
     _require(all(0 <= length <= most for length, _ in batch.structures(1, "<qq")))
     return total
@@ -78,18 +78,18 @@ def _require(holds: bool) -> None:
 
 
 class _Table(NamedTuple):
-    """A table of FlatBuffers: its fields are found through a list of their places."""
+    """A FlatBuffers table: a list of offsets tells where its fields are."""
 
     data: bytes
     start: int
 
     def follow(self) -> "_Table":
-        """Return what the offset here points to."""
+        """Return the table that the offset here points to."""
         _require(self.start >= 0)
         return _Table(self.data, self.start + struct.unpack_from("<I", self.data, self.start)[0])
 
     def place(self, field: int) -> int:
-        """Return where a field is, 0 if it is left out."""
+        """Return the position of a field, 0 if it is absent."""
         places = self.start - struct.unpack_from("<i", self.data, self.start)[0]
         _require(places >= 0)
         is_known = 4 + 2 * field < struct.unpack_from("<H", self.data, places)[0]
@@ -97,7 +97,7 @@ class _Table(NamedTuple):
         return self.start + offset if offset else 0
 
     def number(self, field: int, code: str) -> int:
-        """Return a number, 0 if it is left out."""
+        """Return a number, 0 if it is absent."""
         place = self.place(field)
         return int(struct.unpack_from("<" + code, self.data, place)[0]) if place else 0
 
@@ -108,7 +108,7 @@ class _Table(NamedTuple):
         return _Table(self.data, place).follow()
 
     def structures(self, field: int, code: str) -> Iterator[tuple[int, ...]]:
-        """Yield the structures in a list, nothing if it is left out."""
+        """Yield the structures in a list, none if it is absent."""
         if self.place(field):
             start = self.table(field).start
             for i in range(struct.unpack_from("<I", self.data, start)[0]):

@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC files, read by polars after the sizes in them were checked."""
+"""Parquet and Arrow IPC files, read by polars once the sizes they declare have been checked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Columnar(Table):
     """A Parquet or an Arrow IPC file."""
 
-    _opened: "pl.LazyFrame | None" = None  # Its names and types are read once.
+    _opened: "pl.LazyFrame | None" = None  # Kept, so that names and types are read once.
 
     def __init__(self, file: OpenFile, kind: Kind) -> None:
         self.file = file
@@ -36,12 +36,12 @@ class Columnar(Table):
         self.nested = frozenset(name for name, dtype in self.schema.items() if _holds(dtype) == "vector")
 
     def close(self) -> None:
-        """Close the file, which polars has open too."""
+        """Close the file, which polars holds open too."""
         self._opened = None
         super().close()
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
-        """Read the chosen columns, of types that can hold what they should."""
+        """Read the chosen columns, after a check of their types."""
         for argument, names in numbers.items():
             self._check_numbers(argument, names)
         if label and _holds(self.schema[label]) not in ("number", "text"):
@@ -49,7 +49,7 @@ class Columnar(Table):
         with self._undamaged():
             content = super().read(numbers, label)
         if "probs" in numbers and all("Float16" in str(self.schema[name]) for name in numbers["probs"]):
-            # `Predictions` is less strict about the sums of rows in half precision, and must see it.
+            # `Predictions` must see half precision: it is then less strict about the sums of rows.
             content.numbers["probs"] = content.numbers["probs"].astype(np.float16)
         return content
 
@@ -59,7 +59,7 @@ class Columnar(Table):
             return super().column(name)
 
     def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns, of which values may be missing; however many, since they are not kept."""
+        """Yield the rows of some columns; there may be any number, because they are not kept."""
         self._check_numbers("probs", numbers)
         with self._undamaged():
             yield from self._slices([*texts, *numbers], limits.STREAM_ROWS)
@@ -90,27 +90,27 @@ class Columnar(Table):
             count = int(frame.select(pl.len()).collect().item())
             width = sum(getattr(self.schema[name], "size", 1) or 1 for name in names)
             limits.check_size(self.file.name, count, width)
-        # By itself, polars passes on a row group, which it decodes as one anyway: other numbers of rows it would copy.
+        # By default polars passes on whole row groups, as it decodes them; it would copy batches of another size.
         for batch in frame.collect_batches(chunk_size=rows if kept else None):
             yield from [batch] if len(batch) <= rows else batch.iter_slices(rows)
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":
-        """Return some columns, or a frame with the names and types of all of them, not yet read."""
+        """Return some columns as a lazy frame; without names, one from which names and types can be read."""
         import polars as pl
-        from polars import selectors  # Unlike pl.col, these take names literally: no pattern hides in them.
+        from polars import selectors  # Unlike pl.col, these take names literally, never as patterns.
 
         if self.kind is Kind.IPC and not self._content.startswith(MARK):
             columns = None if names is None else list(names)
             return pl.read_ipc_stream(self._content, columns=columns, n_rows=0 if names is None else None).lazy()
         self.file.handle.seek(0)
         if self._opened is None:
-            # An open file and not its path: polars would expand patterns in it and take some names for addresses.
+            # The open file, not its path: polars would expand patterns in a path and take some paths for URLs.
             is_parquet = self.kind is Kind.PARQUET
             self._opened = pl.scan_parquet(self.file.handle) if is_parquet else pl.scan_ipc(self._content)
         return self._opened if names is None else self._opened.select(selectors.by_name(names))
 
     def _read_arrow(self) -> bytes:
-        """Read a whole Arrow file into memory: a mapped one ends the process if it shrinks meanwhile."""
+        """Read a whole Arrow file into memory: if a memory-mapped file shrinks, the process is killed."""
         limits.check_bytes(self.file.name, self.file.size, "holds", "Write it as Parquet, split it")
         content = self.file.handle.read()
         check_arrow(self.file.name, content)
@@ -119,7 +119,7 @@ class Columnar(Table):
     def _undamaged(self) -> AbstractContextManager[None]:
         import polars as pl
 
-        # A panic of polars is no Exception; it is caught because only the file can have caused it.
+        # A panic of polars is not an Exception; it is caught because only the file can have caused it.
         foreign = (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, OSError)
         return undamaged(self.file.name, self.kind, *foreign)
 
@@ -143,7 +143,7 @@ class Columnar(Table):
 
 
 def _holds(dtype: "pl.DataType") -> str:
-    """Return what a cell of a type holds: a number, a text, a vector, or something else that is not named."""
+    """Return what a cell of this type holds: "number", "text", "vector", or "" for anything else."""
     import polars as pl
 
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):

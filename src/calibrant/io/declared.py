@@ -1,8 +1,8 @@
 """Sizes that Parquet files declare, checked before polars allocates memory for them.
 
-A negative number of values in a page makes polars 2.1 ask for more memory than can exist, which ends the process: no
-exception can be caught, whichever way it reads. To try each file in another process first would import polars and read
-it twice. Only headers are read here, in Thrift's compact protocol.
+A negative number of values in a page makes polars 2.1 request more memory than can exist, which ends the process
+without an exception, however the file is read. Trying each file in another process first would import polars and read
+the file twice. Only headers are read here, in Thrift's compact protocol.
 """
 
 import io
@@ -16,11 +16,11 @@ from calibrant.io import limits
 from calibrant.io.sniff import Kind
 
 _LONGEST = 2**28
-"""Longest text in a header."""
+"""Longest text that is read from a header."""
 
 
 def check_parquet(file: OpenFile, names: Collection[str]) -> None:
-    """Refuse a file in which a size of one of these columns cannot be right or is beyond the limits."""
+    """Refuse a file if a size that it declares for one of these columns is impossible or beyond the limits."""
     handle = file.handle
     handle.seek(max(file.size - 8, 0))
     end = handle.read(8)
@@ -41,7 +41,7 @@ def check_parquet(file: OpenFile, names: Collection[str]) -> None:
 
 
 def _is_usual(file: OpenFile, footer: bytes, names: Collection[str]) -> bool:
-    """Whether compiled code recognises all sizes, which then are right; otherwise the faults have to be named."""
+    """Whether compiled code finds all sizes right; if not, the slower reader names the fault."""
 
     def read(position: int, size: int) -> bytes:
         file.handle.seek(position)
@@ -72,11 +72,11 @@ def _check_pages(file: OpenFile, column: dict[int, Any]) -> None:
         if found == expected:
             return
         position = file.handle.tell() + page[3] if page[3] >= 0 else -1
-    raise damaged(file.name, Kind.PARQUET, "a page lies outside of the file")
+    raise damaged(file.name, Kind.PARQUET, "a page lies outside the file")
 
 
 def _structure(data: BinaryIO) -> dict[int, Any]:
-    """Return a structure of Thrift as a dict from field numbers to values; IndexError where the bytes end too early."""
+    """Return a Thrift structure as a dict from field numbers to values; IndexError if the bytes end too early."""
     fields: dict[int, object] = {}
     number = 0
     while head := data.read(1)[0]:
@@ -120,7 +120,7 @@ _VALUES: dict[int, Callable[[BinaryIO], Any]] = {
     **dict.fromkeys((9, 10), _items),
     12: _structure,
 }
-"""What reads a value of Thrift, by the number of its type."""
+"""Readers of Thrift values, by type number."""
 
 
 def _require(holds: bool) -> None:

@@ -1,4 +1,4 @@
-"""CSV and its relatives: text tables, read block by block; where one is wrong, line by line, to say where."""
+"""CSV and its relatives: read block by block, and line by line only to locate an error."""
 
 import csv
 import re
@@ -55,7 +55,7 @@ class Delimited(TextTable):
         return super().read(numbers, label) if found is None else found
 
     def _read_plain(self, numbers: Mapping[str, Sequence[str]], label: str) -> Content | None:
-        """Read the columns, unless there are no rows, or something unusual stands in one."""
+        """Read the columns without polars; None if there are no rows or one is unusual."""
         places = [self._positions[name] for names in numbers.values() for name in names]
         stacks = {argument: Stack(self.file.name) for argument in numbers}
         labels, rows = Collector() if label else None, 0
@@ -76,7 +76,7 @@ class Delimited(TextTable):
         return content_of(stacks, labels) if rows else None
 
     def blocks(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns: texts, and numbers unless one of them is written in an unusual way."""
+        """Yield the rows of some columns; the numbers of a block stay texts if one is written in an unusual way."""
         import polars as pl
 
         wanted = [self._positions[name] for name in (*texts, *numbers)]
@@ -89,14 +89,14 @@ class Delimited(TextTable):
             yield frame
 
     def place(self, row: int) -> str:
-        """Say on which line of the file a row begins."""
+        """Return the line on which a row begins."""
         found = next(islice(self._rows(self.content()), row + 1, None), None)
         if found is None:
             raise InputError(f"{self.file.name} changed while it was being read. Try again.")
         return f"line {found[0]}"
 
     def frame(self) -> "pl.DataFrame":
-        """Read all columns, as numbers where no text loses anything by becoming one."""
+        """Read all columns, as numbers where that loses nothing."""
         import polars as pl
 
         filled = self.cells().with_columns(pl.when(pl.all() != "").then(pl.all()))
@@ -104,7 +104,7 @@ class Delimited(TextTable):
         return pl.DataFrame([_typed(column).alias(name) for name, column in zip(names, filled, strict=True)])
 
     def cells(self) -> "pl.DataFrame":
-        """Read all cells as the texts that they are, in columns named by their position."""
+        """Read all cells as unchanged texts, in columns named by their position."""
         need_polars()
         import polars as pl
 
@@ -126,7 +126,7 @@ class Delimited(TextTable):
                 yield line, fields
 
     def _blocks(self) -> Iterator[bytes]:
-        """Yield the rows, without the header, in blocks that end where a row ends."""
+        """Yield the rows, without the header, in blocks of whole rows."""
         content = self.content()
         next(self._rows(content))  # Leaves the file at the first row.
         rest = b""
@@ -145,14 +145,14 @@ class Delimited(TextTable):
             yield rest
 
     def _read_csv(self, block: bytes, wanted: Sequence[int], numbers: Collection[int] = ()) -> "pl.DataFrame":
-        """Return columns by their position, which is their name: texts, and numbers, which may fail by an exception."""
+        """Return columns named by their position, as texts or as numbers; polars raises if a number is unusual."""
         import polars as pl
 
         if b"\0" in block:
             raise self._problem("there is a NUL byte")
-        rows = _without_blank_lines(block)  # Of which polars would make rows too.
+        rows = _without_blank_lines(block)  # Polars would read them as rows.
         schema = {str(j): pl.Float64() if j in numbers else pl.String() for j in range(len(self.names))}
-        # polars takes the number of columns from the first line that it sees: from one that is then dropped.
+        # Polars takes the number of columns from the first line: give it one, and drop it.
         guide = self.separator.encode() * (len(self.names) - 1) + b"\n"
         try:
             frame = pl.read_csv(
@@ -166,13 +166,13 @@ class Delimited(TextTable):
             if numbers:
                 raise
             raise self._problem(brief(error)) from error
-        # Polars completes rows that are too short, and overlooks fields after the last one that is wanted.
+        # Polars fills rows that are too short, and ignores fields after the last wanted column.
         if count_rows(rows, self.separator, len(self.names)) != len(frame):
             raise self._problem("the rows cannot be separated")
         return frame
 
     def _problem(self, otherwise: str) -> InputError:
-        """Return the error for the first row with too many or too few fields, or else for a stray quotation mark."""
+        """Return the error for the first row of the wrong length, or for the first stray quotation mark."""
         file, stray = self.file.name, None
         try:
             for line, fields in self._rows(self.content()):
@@ -185,7 +185,7 @@ class Delimited(TextTable):
         if stray is None:
             return InputError(f"{file} cannot be read as CSV: {otherwise}.")
         return InputError(
-            f"{file}, line {stray}: a quotation mark stands inside a field. Put the field in quotation marks, and "
+            f"{file}, line {stray}: there is a quotation mark inside a field. Put the field in quotation marks, and "
             "double those inside it."
         )
 
@@ -198,7 +198,7 @@ def _csv_trouble(error: csv.Error) -> str:
 
 
 def _ragged(fields: Sequence[str], width: int) -> str:
-    """Say what is wrong with a row that has too many or too few fields."""
+    """Describe what is wrong with a row that has too many or too few fields."""
     problem = f"the row has {len(fields)} field{'s' * (len(fields) != 1)}, but the header names {width} columns."
     if any("\n" in field for field in fields):
         return f"a quotation mark on this line is never closed: {problem}"
@@ -210,7 +210,7 @@ def _ragged(fields: Sequence[str], width: int) -> str:
 
 
 def _last_row_end(text: bytes) -> int:
-    """Return the position after the last line end that is not quoted, 0 if there is none."""
+    """Return the position after the last line end outside quotation marks, 0 if there is none."""
     if b'"' not in text:
         return text.rfind(b"\n") + 1
     characters = np.frombuffer(text, np.uint8)
@@ -226,7 +226,7 @@ def _without_blank_lines(text: bytes) -> bytes:
 
 
 def _typed(cells: "pl.Series") -> "pl.Series":
-    """Return texts as numbers, if none of them loses anything by that."""
+    """Return texts as numbers if that loses nothing, otherwise as they are."""
     import polars as pl
 
     for pattern, dtype in ((_WHOLE, pl.Int64), (_DECIMAL, pl.Float64)):

@@ -1,4 +1,4 @@
-"""JSON Lines: one object per line, whose fields are columns."""
+"""JSON Lines: one object per line; its fields are the columns."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 HEAD_ROWS = 1000
-"""The fields of this many first objects are the columns; a field that an object lacks is missing."""
+"""Columns are the fields of the first objects, up to this many; a field that an object lacks is a missing value."""
 
 
 class JsonLines(TextTable):
@@ -28,7 +28,7 @@ class JsonLines(TextTable):
         self.nested = frozenset(name for fields in head for name, value in fields.items() if isinstance(value, list))
 
     def blocks(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some fields: texts, and where numbers are wanted also lists of numbers."""
+        """Yield the rows of some fields as texts, or as lists of numbers if the field holds these."""
         import polars as pl
 
         lists = {name for name in numbers if name in self.nested}
@@ -42,9 +42,8 @@ class JsonLines(TextTable):
             yield pl.DataFrame(cells, schema=schema)
 
     def place(self, row: int) -> str:
-        """Say on which line of the file an object is."""
-        line, _ = next(islice(self._objects(), row, None))
-        return f"line {line}"
+        """Return the line of an object."""
+        return f"line {next(islice(self._objects(), row, None))[0]}"
 
     def frame(self) -> "pl.DataFrame":
         """Read all fields."""
@@ -74,12 +73,13 @@ class JsonLines(TextTable):
                 )
             yield number, found
 
+    def _at(self, line: int, name: str) -> str:
+        return f"{self.file.name}, line {line}, column {quoted(name)}"
+
     def _text(self, line: int, name: str, value: object) -> str | None:
         """Return a value as CSV would write it."""
         if isinstance(value, (list, dict)):
-            raise InputError(
-                f"{self.file.name}, line {line}, column {quoted(name)}: one value is needed, but there are several."
-            )
+            raise InputError(f"{self._at(line, name)}: there must be one value, but there are several.")
         if isinstance(value, bool):
             return str(value).lower()
         return value if value is None or isinstance(value, str) else str(value)
@@ -90,7 +90,7 @@ class JsonLines(TextTable):
             return None
         if not isinstance(value, list) or not all(e is None or isinstance(e, (int, float)) for e in value):
             raise InputError(
-                f"{self.file.name}, line {line}, column {quoted(name)}: a list of numbers is needed, as in other rows, "
-                f"but this is {quoted(json.dumps(value))}."
+                f"{self._at(line, name)}: there must be a list of numbers, as in other rows, but there is "
+                f"{quoted(json.dumps(value))}."
             )
         return value

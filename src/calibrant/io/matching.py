@@ -9,7 +9,7 @@ from calibrant.exceptions import InputError
 
 
 def find_column(file: str, names: Sequence[str], name: str) -> str:
-    """Return the name, which must be among the columns."""
+    """Return the name, or refuse it if the file has no such column."""
     if name not in names:
         raise InputError(
             f"{file} has no column {quoted(name)}.{suggestion(name, names)} "
@@ -27,7 +27,7 @@ def choose_one(
     advice: str = "",
     taken: Collection[str] = (),
 ) -> str:
-    """Return the column that the caller wants, or else the first of the usual names that occurs and is not taken."""
+    """Return the column that the caller names, else the first of the usual names that is not taken."""
     if wanted is not None:
         return find_column(file, names, wanted)
     free = [name for name in names if name not in taken]
@@ -42,12 +42,12 @@ def choose_one(
 
 
 def in_any_case(names: Sequence[str], usual: Sequence[str]) -> str | None:
-    """Return the first name that is a usual one but for capital letters."""
+    """Return the first name that is a usual one in upper or mixed case."""
     return next((name for name in names if name.lower() in usual), None)
 
 
 def hint(names: Sequence[str]) -> str:
-    """Say what is probably wrong with a header in which nothing is found."""
+    """Return advice about a header that names no columns or has the wrong separator; empty if it looks right."""
     if names and all(re.fullmatch(r"[-+.,0-9eE]+", name) for name in names if name):
         return " The first line must name the columns."
     if len(names) == 1 and re.search(r"\s", names[0]):
@@ -56,7 +56,7 @@ def hint(names: Sequence[str]) -> str:
 
 
 def expand(file: str, names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
-    """Return the columns that a name or a pattern means, as `matches` does, of which there must be one."""
+    """Return the columns that a name or a pattern stands for, as `matches` does; at least one is needed."""
     if pattern in names:
         return [(pattern, pattern)]
     if not is_pattern(pattern):
@@ -80,12 +80,12 @@ def as_patterns(argument: str, value: str | Sequence[str] | None, example: str) 
 
 
 def is_pattern(text: str) -> bool:
-    """Whether there is a wildcard in it."""
+    """Whether a text contains a wildcard."""
     return any(c in text for c in "*?[")
 
 
 def matches(names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
-    """Return matching columns, never nameless ones, with the part that stands for the star, sorted naturally by it."""
+    """Return the matching columns with the part that the star matches, sorted by it with 2 before 10."""
     matching = [name for name in names if name and fnmatchcase(name, pattern)]
     before, star, after = pattern.partition("*")
     if star and not is_pattern(before + after):

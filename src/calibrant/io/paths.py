@@ -1,4 +1,4 @@
-"""Names of files, and patterns for several."""
+"""Names of files, and patterns that stand for several."""
 
 import os
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def as_paths(given: Paths) -> list[str]:
-    """Return the files that are named, each pattern replaced by what it matches, sorted by name.
+    """Return the named files; a pattern is replaced by the files that match it, sorted by name.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def as_paths(given: Paths) -> list[str]:
     """
     names = [given] if isinstance(given, (str, os.PathLike)) else list(given)
     if not names:
-        raise InputError("at least one file must be named, but none is.")
+        raise InputError("at least one file must be named, but none is given.")
     paths = [path for name in names for path in _expanded(os.fspath(name))]
     twice = repeated(map(os.path.abspath, paths))
     if twice is not None:
@@ -31,10 +31,10 @@ def as_paths(given: Paths) -> list[str]:
 
 
 def _expanded(name: str) -> list[str]:
-    """Return the files that match a pattern; a file of that very name comes first, and other names stay."""
+    """Return the files that match a pattern; any other name, and the name of an existing file, is returned as it is."""
     if not any(sign in name for sign in "*?[") or not name.isprintable() or Path(name).exists():
         return [name]
-    found = sorted(glob(name))  # noqa: PTH207 (of any folder, also an absolute one)
+    found = sorted(glob(name))  # noqa: PTH207 (`Path.glob` takes no absolute patterns)
     if not found:
         raise FileNotFoundError(f"{printable(name)} matches no file. Check the folder and the pattern.")
     return found

@@ -1,4 +1,4 @@
-"""Small text tables without anything unusual in them, read before polars, whose import takes longer, is loaded."""
+"""Small, plain text tables, read without polars: its import takes longer than reading them."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -11,10 +11,10 @@ from calibrant.io import limits
 from calibrant.io.values import Coded
 
 MOST_BYTES = 4 * 2**20
-"""Larger tables are read faster by polars, with its import."""
+"""Larger tables are read faster by polars, its import included."""
 
 _PORTION = 2**17
-"""Bytes that are parsed at a time: a cell takes several times its length while it is a text of its own."""
+"""Bytes that are parsed at a time: split into cells, they take several times the memory."""
 
 _IN_NUMBERS, _MOST_DIGITS = b"0123456789.eE+-", 1000
 
@@ -28,7 +28,7 @@ class PlainColumns(NamedTuple):
 
 
 def portions(rows: bytes) -> Iterator[bytes]:
-    """Yield rows in portions that end where a line ends."""
+    """Yield rows in portions that end with a line."""
     start = 0
     while start < len(rows):
         end = rows.find(b"\n", start + _PORTION) + 1 or len(rows)
@@ -39,9 +39,9 @@ def portions(rows: bytes) -> Iterator[bytes]:
 def plain_columns(
     rows: bytes, separator: str, width: int, numbers: Sequence[int], texts: Sequence[int]
 ) -> PlainColumns | None:
-    r"""Return columns by their position, or None if anything stands in the way: quotes, spaces, gaps, a wrong row.
+    r"""Return columns by their position, or None if anything is unusual: quotes, spaces, missing values, a wrong row.
 
-    What it returns is what the complete reader would return. It says nothing about what is wrong: that one does.
+    The result is that of the complete reader, which is left to name errors.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def plain_columns(
 
 
 def count_rows(rows: bytes, separator: str, width: int) -> int:
-    r"""Return how many rows there are, -1 if not every one has as many fields as there are columns.
+    r"""Return the number of rows, or -1 if one of them has too many or too few fields.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def quotes_open(text: NDArray[np.uint8]) -> BoolArray:
 
 
 def _numbers(cells: Sequence[bytes]) -> FloatArray | None:
-    """Return finite numbers that are written in decimal, with a sane number of digits."""
+    """Return finite decimal numbers with a sane number of digits; None if a cell is anything else."""
     if max(map(len, cells)) > _MOST_DIGITS or b"".join(cells).translate(None, _IN_NUMBERS):
         return None
     try:
@@ -99,7 +99,7 @@ def _numbers(cells: Sequence[bytes]) -> FloatArray | None:
 
 
 def _coded(cells: Sequence[bytes]) -> Coded | None:
-    """Return texts that are neither empty nor long, and have no spaces around them."""
+    """Return texts that are neither empty nor long nor surrounded by spaces; None if a cell is anything else."""
     positions = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     if any(not cell or cell != cell.strip() or len(cell) > limits.MAX_TEXT_BYTES for cell in positions):
         return None

@@ -1,4 +1,4 @@
-"""Recognising files by their content."""
+"""Formats of files, recognised by content."""
 
 from enum import StrEnum
 from typing import BinaryIO
@@ -7,7 +7,7 @@ from calibrant._border.files import OpenFile
 from calibrant.exceptions import FileError
 
 HEAD_BYTES = 65536
-"""How much of the beginning of a file is looked at to recognise it."""
+"""How many bytes at the beginning of a file are used to recognise it."""
 
 
 class Kind(StrEnum):
@@ -45,7 +45,7 @@ _FOREIGN: dict[tuple[bytes, ...], str] = {
 }
 
 _TABLES = (".csv", ".tsv", ".gz")
-"""Suffixes of text, which may begin with a bracket."""
+"""Suffixes of text tables, whose header may begin with a bracket."""
 
 _SUFFIXES = {
     **dict.fromkeys((".csv", ".tsv"), Kind.CSV),
@@ -59,7 +59,7 @@ _SUFFIXES = {
 
 
 def recognise(file: OpenFile) -> Kind:
-    """Return the format by content; an extension that says otherwise is an error."""
+    """Return the format by content; an extension that contradicts it is an error."""
     head = read_head(file.handle)
     if not head:
         raise FileError(f"{file.name} is empty. It needs a header line and at least one row.")
@@ -82,20 +82,20 @@ def looks_like_json(head: bytes) -> bool:
 
 
 def read_head(handle: BinaryIO) -> bytes:
-    """Return the beginning of a file without moving in it."""
+    """Return the beginning of a file, and go back to its start."""
     head = handle.read(HEAD_BYTES)
     handle.seek(0)
     return head
 
 
 def check_text(file: OpenFile, head: bytes) -> None:
-    """Refuse what cannot be a text table."""
+    """Refuse content that cannot be a text table."""
     for beginnings, description in _FOREIGN.items():
         is_text = len(beginnings[0]) == 1 and file.suffix in _TABLES
         if head.startswith(beginnings) and not is_text:
             raise FileError(f"{file.name} cannot be read: its content is {description}")
     line = head.lstrip(b"\r\n").split(b"\n", 1)[0]
-    if any(byte < 32 and byte not in b"\t\r\x1b" for byte in line):  # No header line holds such a byte.
+    if any(byte < 32 and byte not in b"\t\r\x1b" for byte in line):  # No header line contains such bytes.
         said = f" although its extension is {file.suffix}" if file.suffix in _SUFFIXES else ""
         raise FileError(
             f"{file.name} cannot be read: its content is unknown binary data{said}. CSV in UTF-8, Parquet, Arrow IPC, "

@@ -1,4 +1,4 @@
-"""What all tables have in common: rows that are read in batches, and numbers in them, or the place of what is none."""
+"""What all tables share: rows are read in batches, and a cell that is no number is reported with its place."""
 
 import re
 from abc import abstractmethod
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def need_polars() -> None:
-    """Refuse to read a table that only polars can read, if it is not installed."""
+    """Raise an error that says how to install polars, if it is missing."""
     try:
-        import polars as pl  # noqa: F401 (only whether it is installed)
+        import polars as pl  # noqa: F401 (is it installed?)
     except ImportError as error:
         raise ImportError(
             'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
@@ -35,22 +35,22 @@ def need_polars() -> None:
 class Table(Source):
     """A file with named columns, read in batches of rows."""
 
-    _width: int | None = None  # Numbers in each cell of a nested column.
+    _width: int | None = None  # How many numbers each cell of a nested column holds.
 
     @abstractmethod
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns; where numbers are wanted, there may be texts."""
+        """Yield the rows of some columns; numbers may still be texts."""
 
     @abstractmethod
     def frame(self) -> "pl.DataFrame":
         """Read all columns."""
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
-        """Read the chosen columns, each number once; what is missing is NaN, or None among labels."""
+        """Read the chosen columns; missing numbers are NaN, and missing labels None."""
         stacks = {argument: Stack(self.file.name) for argument in numbers}
         labels = Collector() if label else None
         rows = 0
-        for frame in self._checked([label] if label else [], [name for names in numbers.values() for name in names]):
+        for frame in Table.rows(self, [label] if label else [], [name for names in numbers.values() for name in names]):
             for argument, names in numbers.items():
                 stacks[argument].append(self.matrix(frame, names, rows))
             if labels is not None:
@@ -64,16 +64,12 @@ class Table(Source):
         """Read one column of any type."""
         find_column(self.file.name, self.names, name)
         collector = Collector()
-        for frame in self._checked([name], []):
+        for frame in Table.rows(self, [name], []):
             collector.append(frame[name])
         return as_array(collector.result())
 
     def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns, of which values may be missing."""
-        yield from self._checked(texts, numbers)
-
-    def _checked(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns, those in `numbers` converted to numbers."""
+        """Yield the rows of some columns, with those in `numbers` converted to numbers; values may be missing."""
         start = 0
         for batch in self.batches(texts, numbers):
             for name in texts:
@@ -84,7 +80,7 @@ class Table(Source):
         self.file.check_unchanged()
 
     def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:
-        """Return the numbers of a batch, of which the first row is row `start` of the file, side by side."""
+        """Return columns of a batch side by side; its first row is row `start` of the file."""
         import polars as pl
 
         if names and names[0] in self.nested:
@@ -94,7 +90,7 @@ class Table(Source):
         return np.column_stack([frame[name].cast(dtype).to_numpy() for name in names])
 
     def _whole_rows(self, every: "pl.Series", start: int) -> FloatArray:
-        """Return a column that holds a whole row of numbers in each cell."""
+        """Return the matrix in a column whose cells each hold a whole row of numbers."""
         is_there = every.is_not_null().to_numpy()
         cells = every.drop_nulls()
         lengths = cells.list.len().to_numpy()
@@ -112,7 +108,7 @@ class Table(Source):
         return matrix
 
     def _converted(self, batch: "pl.DataFrame", names: Sequence[str], start: int) -> "pl.DataFrame":
-        """Convert texts to numbers, null where a value is missing; anything else is refused with its place."""
+        """Convert texts to numbers, null where a value is missing; refuse other texts with their place."""
         import polars as pl
 
         texts = [name for name in names if batch[name].dtype == pl.String]
@@ -130,11 +126,11 @@ class Table(Source):
         return batch.with_columns(found)
 
     def _cell(self, row: int, column: str) -> str:
-        """Name a cell of the file."""
+        """Return the place of a cell, for messages."""
         return f"{self.file.name}, {self.place(row)}, column {quoted(column)}"
 
     def _check_length(self, cells: "pl.Series", start: int) -> None:
-        """Refuse endless texts: to copy, compare or print them would take much time and memory."""
+        """Refuse endless texts, which would take much time and memory to copy, compare or print."""
         import polars as pl
 
         if cells.dtype != pl.String:
@@ -150,13 +146,13 @@ class Table(Source):
 
 
 def content_of(stacks: Mapping[str, Stack], labels: Collector | None) -> Content:
-    """Return what was collected."""
+    """Return the collected columns."""
     numbers = {argument: s.values if argument in WIDE else s.values[:, 0] for argument, s in stacks.items()}
     return Content(numbers, None if labels is None else labels.result())
 
 
 def _trimmed(cells: "pl.Series", *, percent: bool) -> "pl.Series":
-    """Return texts of numbers without what may stand around them, null where a value is missing."""
+    """Return numbers as bare texts, without spaces and percent signs, null where a value is missing."""
     bare = cells.str.strip_chars()
     if percent:
         bare = bare.str.strip_suffix("%").str.strip_chars_end()
@@ -165,7 +161,7 @@ def _trimmed(cells: "pl.Series", *, percent: bool) -> "pl.Series":
 
 
 def _remedy(cell: str) -> str:
-    """Say how to mend what should have been a number."""
+    """Return advice on a cell that should hold a number."""
     if re.fullmatch(r"[-+]?[0-9]*,[0-9]+", cell):
         return "Use a point as the decimal separator, and no thousands separator."
     if re.fullmatch(r"[-+]?[0-9][0-9 _'’.,\u00a0\u202f]*", cell):  # noqa: RUF001 (typographic thousands signs)

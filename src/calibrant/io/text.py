@@ -1,4 +1,4 @@
-"""Files of text, perhaps compressed: their lines, and tables in them."""
+"""Text files, compressed or not: their lines, and tables in them."""
 
 import gzip
 import zlib
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class TextTable(Table):
-    """A table in a file of text.
+    """A table in a text file.
 
     Attributes
     ----------
     gzipped : bool
-        Whether it is compressed with gzip.
+        Whether the file is compressed with gzip.
     """
 
     def __init__(self, file: OpenFile, *, gzipped: bool) -> None:
@@ -34,10 +34,10 @@ class TextTable(Table):
 
     @abstractmethod
     def blocks(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns as they stand in the file."""
+        """Yield the rows of some columns, with texts as they are in the file."""
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns; texts have no spaces around them and are null where there is nothing."""
+        """Yield the rows of some columns; texts are stripped, and empty ones are null."""
         need_polars()
         import polars as pl
 
@@ -48,7 +48,7 @@ class TextTable(Table):
                 yield block.with_columns(pl.DataFrame([cells.set(cells == "", None) for cells in bare]))
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines as they are."""
+        """Yield the decoded lines."""
         with intact(self.file):
             yield from self.decoded(self.content())
 
@@ -58,7 +58,7 @@ class TextTable(Table):
         return unpacked(self.file) if self.gzipped else self.file.handle
 
     def decoded(self, content: BinaryIO) -> Iterator[str]:
-        """Yield the decoded lines; no more of the file is consumed than was requested."""
+        """Yield the decoded lines, without reading ahead."""
         number = 0
         while raw := content.readline(limits.MAX_LINE_BYTES + 1):
             number += 1
@@ -78,7 +78,7 @@ class TextTable(Table):
                 raise InputError(f"{where}: {byte} is not UTF-8 text. Save the file as UTF-8.") from error
 
     def check_ratio(self, content: BinaryIO) -> None:
-        """Refuse what is packed better than text can be."""
+        """Refuse content that is compressed better than any text could be."""
         if self.gzipped and content.tell() > limits.RATIO_FREE_BYTES + limits.MAX_RATIO * self.file.size:
             raise InputError(
                 f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, like a decompression bomb."
@@ -86,7 +86,7 @@ class TextTable(Table):
 
 
 def intact(file: OpenFile) -> AbstractContextManager[None]:
-    """Turn what gzip says of a damaged file into one clear line."""
+    """Turn errors of gzip about a damaged file into one clear line."""
     return undamaged(file.name, Kind.GZIP, gzip.BadGzipFile, EOFError, zlib.error)
 
 

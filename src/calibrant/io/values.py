@@ -1,4 +1,4 @@
-"""Columns as they are read: collected without holding them twice, and text coded."""
+"""Columns collected batch by batch, without a second copy, and text as codes."""
 
 import re
 from collections.abc import Sequence
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 MARKS = ("na", "n/a", "nan", "null", "<na>")
-"""What programs write for a missing value, in lower case."""
+"""Marks of a missing value, in lower case."""
 
 NUMBER_MARKS = (*MARKS, "none", "-", "?", ".")
-"""The same where a number is needed: some of these may be the name of a class."""
+"""Marks of a missing number; some of them may name a class."""
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Stack:
-    """A matrix that grows by blocks of rows; the allocator extends it, so that it is never copied."""
+    """A matrix that grows by blocks of rows, in place where the allocator can extend it."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.values: FloatArray = np.empty((0, 0))
 
     def append(self, block: FloatArray) -> None:
-        """Add rows below."""
+        """Add rows."""
         rows, width = len(self.values), block.shape[1]
         limits.check_size(self.file, rows + len(block), width)
         if not rows:
@@ -44,7 +44,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of text: few distinct texts, and for each row the position of its own."""
+    """A column of text: the distinct texts, and for each row the position of its text among them."""
 
     texts: list[str | None]
     codes: NDArray[np.generic]
@@ -56,7 +56,7 @@ class Coded:
         return table[self.codes]
 
     def take(self, rows: NDArray[np.generic]) -> "Coded":
-        """Return some rows, with those texts that occur in them.
+        """Return some rows, with only the texts that occur in them.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class Collector:
 
 
 def as_array(column: Column) -> NDArray[np.generic]:
-    """Give text the type that all of it has: integers, numbers, booleans, or else strings."""
+    """Convert text to integers, floats or booleans if all of it can be; otherwise to strings."""
     if not isinstance(column, Coded):
         return column
     texts = [text for text in column.texts if text is not None]
@@ -131,7 +131,7 @@ def as_array(column: Column) -> NDArray[np.generic]:
 
 
 def as_labels(file: str, labels: Column, columns: Columns) -> NDArray[np.generic]:
-    """Return labels by value for integer classes, by position for named ones; what is unknown stays as it is."""
+    """Return labels as values of integer classes, or as positions of named ones; unknown labels stay as they are."""
     classes = columns.classes or ()
     positions = {str(name): i for i, name in enumerate(classes)}
     valued = by_value(classes)
