@@ -134,7 +134,7 @@ def test_of_two_writers_the_last_complete_one_wins(target):
         (".", IsADirectoryError, "is a folder. Name a file in it"),
         ("missing/a.html", FileNotFoundError, "Create it first"),
         ("result.json/a.html", OSError, "is not a folder"),
-        ("pipe", OSError, "is not a regular file, and is not replaced"),
+        ("pipe", OSError, "is not a regular file and will not be replaced"),
         ("nul\0", OSError, r"nul\x00 cannot be written"),
         ("x" * 300, OSError, "cannot be written: File name too long"),
     ],

@@ -172,7 +172,7 @@ def test_forecasts_are_sent_where_they_are_assessed():
 
 
 def test_probabilities_that_are_none_are_named():
-    with pytest.raises(TypeError, match="or two arrays, labels and then probabilities, of which neither is None"):
+    with pytest.raises(TypeError, match="or two arrays: labels, then probabilities"):
         measure([0, 1], None)
 
 

@@ -1,4 +1,4 @@
-"""Raw probabilities, logits and weights to clean arrays; `_labels` does the same for labels and classes."""
+"""Raw probabilities, logits and weights to clean arrays; `labels` does the same for labels and classes."""
 
 from typing import Any, NoReturn
 
@@ -10,25 +10,25 @@ from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 
 SUM_TOLERANCE = 1e-3
-"""Rows of probabilities that sum to 1 within this are renormalised; others are refused."""
+"""Rows of probabilities whose sum differs from 1 by at most this are renormalised; others are refused."""
 
 COARSE_SUM_TOLERANCE = 2e-2
 """The same for half-precision input."""
 
 RANGE_TOLERANCE = 1e-6
-"""Probabilities outside [0, 1] by no more than this are rounding and are clipped."""
+"""Probabilities outside [0, 1] by at most this are taken for rounding errors and clipped."""
 
 COARSE_RANGE_TOLERANCE = 1e-3
 """The same for half-precision input."""
 
 FAR = 1e100
-"""Weights whose largest is above this, or below its inverse, are divided by the largest."""
+"""If the largest weight is above this, or below its inverse, all weights are divided by it."""
 
 
-# Whatever the caller has set with numpy.seterr, underflow is fine here and everything else is checked by value.
+# Underflow is fine here, and everything else is checked by value, whatever the caller has set with numpy.seterr.
 @np.errstate(all="ignore")
 def as_probabilities(data: object, *, renormalise: bool = False) -> tuple[FloatArray, Raw]:
-    """Return an (n, K) matrix of probabilities whose rows sum to 1, and the raw argument it came from."""
+    """Return an (n, K) matrix of probabilities whose rows sum to 1, and the raw argument."""
     raw = convert(data, "probs")
     values = as_floats(raw)
     one_column = values.shape[1] == 1
@@ -40,7 +40,7 @@ def as_probabilities(data: object, *, renormalise: bool = False) -> tuple[FloatA
         return _with_complement(values, raw), raw
     if renormalise:
         _check_not_zero(values)
-        values /= values.max(axis=1, keepdims=True)  # So that no sum over- or underflows.
+        values /= values.max(axis=1, keepdims=True)  # Then no sum overflows or underflows.
     _normalise_rows(values, raw, renormalise=renormalise)
     return values, raw
 
@@ -70,14 +70,14 @@ def as_log_probabilities(data: object) -> tuple[FloatArray, FloatArray, Raw]:
 
 @np.errstate(all="ignore")
 def as_weights(raw: Raw | None, n_samples: int) -> FloatArray:
-    """Return n non-negative weights, ones if there are none."""
+    """Return n non-negative weights; ones if none are given."""
     if raw is None:
         return np.ones(n_samples)
     return _in_range(as_finite_weights(raw, n_samples)[:, None], raw)[:, 0]
 
 
 def as_finite_weights(raw: Raw, n_samples: int) -> FloatArray:
-    """Return n non-negative weights as they are."""
+    """Return n non-negative, finite weights, not rescaled."""
     values = as_floats(raw)
     if values.shape[1] != 1:
         raise InputError(
@@ -91,7 +91,7 @@ def as_finite_weights(raw: Raw, n_samples: int) -> FloatArray:
 
 
 def _in_range(weights: FloatArray, raw: Raw) -> FloatArray:
-    """Return weights whose sums and products neither over- nor underflow; only their ratios have a meaning."""
+    """Rescale weights if their sums or products could overflow or underflow; only their ratios matter."""
     largest = float(weights.max())
     if largest == 0:
         raise InputError("weights must have a positive, finite sum, but it is 0. Give some row a weight.")
@@ -104,7 +104,7 @@ def _in_range(weights: FloatArray, raw: Raw) -> FloatArray:
 
 
 def check_copies(sample_weight: object) -> None:
-    """Refuse weights that no number of copies of a row can mean; what is no number is left for others to refuse."""
+    """Refuse weights too extreme to be numbers of copies of a row; others refuse what is not a number."""
     if sample_weight is None:
         return
     raw = convert(sample_weight, "sample_weight")
@@ -139,7 +139,7 @@ def as_floats(raw: Raw) -> FloatArray:
 
 
 def check_length(raw: Raw, n_samples: int) -> None:
-    """Refuse an argument that has not one entry for each row."""
+    """Refuse an argument that does not have one entry per row."""
     if len(raw.values) != n_samples:
         raise InputError(
             f"{raw.name} must have one entry per row, but there are {len(raw.values)} {raw.name} and {n_samples} rows. "
@@ -184,7 +184,7 @@ def _is_number(value: Any) -> bool:
 
 
 def fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
-    """Report the first bad value: its row, its column and how many rows are like it."""
+    """Raise an error with the row and the column of the first bad value, and how many rows are bad."""
     row, col = np.argwhere(bad)[0].tolist()
     column = f", column {raw.columns[col] if raw.columns else col!r}" if values.shape[1] > 1 else ""
     raise InputError(
@@ -205,7 +205,7 @@ def _check_range(values: FloatArray, raw: Raw, largest: float) -> None:
 
 
 def _guess(values: FloatArray) -> str:
-    """Say what values outside [0, 1] probably are."""
+    """Return advice on values outside [0, 1], by what they probably are."""
     low, high = values.min(), values.max()
     one_column = values.shape[1] == 1
     if low >= 0 and 10 < high <= 100 and (one_column or np.allclose(values.sum(axis=1), 100, atol=1)):
@@ -238,7 +238,7 @@ def _check_not_zero(values: FloatArray) -> None:
 
 
 def _row_sums(values: FloatArray) -> FloatArray:
-    """Return the sum of each row. Few columns are added one after another, to the same bits in a tenth of the time."""
+    """Return the sum of each row; few columns are added one by one, to the same bits but ten times as fast."""
     if values.shape[1] >= 8:
         return np.asarray(values.sum(axis=1))
     total = values[:, 0] + values[:, 1]
@@ -251,7 +251,7 @@ def _normalise_rows(values: FloatArray, raw: Raw, *, renormalise: bool) -> None:
     """Divide each row by its sum, in place."""
     sums = _row_sums(values)
     tolerance = COARSE_SUM_TOLERANCE if raw.coarse else SUM_TOLERANCE
-    off = np.abs(sums - 1) > tolerance + 1e-9  # Three decimals may sum to 0.999, give or take the rounding.
+    off = np.abs(sums - 1) > tolerance + 1e-9  # Probabilities with three decimals may sum to 0.999.
     if off.any() and not renormalise:
         _check_not_zero(values)
         row = int(off.argmax())
@@ -263,9 +263,9 @@ def _normalise_rows(values: FloatArray, raw: Raw, *, renormalise: bool) -> None:
         )
         raise InputError(
             f"each row of probs must sum to 1, but row {row} sums to {as_given(sums[row])} "
-            f"({int(off.sum())} of {len(sums)} rows are off). {advice}"
+            f"({int(off.sum())} of {len(sums)} rows do not sum to 1). {advice}"
         )
-    # Rows that are exact up to rounding keep the caller's digits, so that checking twice changes nothing.
+    # Rows that are exact up to rounding keep their digits, so that a second check changes nothing.
     inexact = np.abs(sums - 1) > values.shape[1] * np.finfo(float).eps
     if inexact.any():
         sums[~inexact] = 1.0

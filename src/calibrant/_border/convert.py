@@ -1,4 +1,4 @@
-"""Foreign containers to NumPy: lists, data frames, tensors, by protocol and without importing their libraries."""
+"""Lists, data frames and tensors to NumPy, by protocol, without importing their libraries."""
 
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence, ValuesView
@@ -20,7 +20,7 @@ READABLE = "Pass a list, an array, a data frame or a tensor."
 
 @dataclass(frozen=True)
 class Raw:
-    """An argument as a NumPy array, with what its container knew beyond the values.
+    """An argument as a NumPy array, with what else its container knew.
 
     Attributes
     ----------
@@ -28,10 +28,10 @@ class Raw:
         The argument's name, for messages.
     values : ndarray
     columns : tuple or None
-        Column names of a data frame; None if it only numbers them.
+        Column names of a data frame; None if the columns are only numbered.
     index : pandas.Index or None
     bfloat : bool
-        Whether the values were of the type bfloat16, which NumPy lacks.
+        Whether the values had the type bfloat16, which NumPy lacks.
     """
 
     name: str
@@ -71,14 +71,14 @@ def is_missing(value: object) -> bool:
 
 
 def _is_masked_array(data: object) -> bool:
-    """Return whether it is one: only if their module, which takes a while to load, is loaded already."""
+    """Whether data is a masked array, without loading `numpy.ma`, which takes a while."""
     return "numpy.ma" in sys.modules and isinstance(data, np.ma.MaskedArray)
 
 
 def _refuse(data: Any, name: str) -> None:
     if isinstance(data, Iterator):
         raise TypeError(f"{name} must be an array, but an iterator was given. Pass list({name}).")
-    # Predictions have rows, but are no sequence of numbers.
+    # Predictions have rows, but are not a sequence of numbers.
     is_container = hasattr(data, "probs") and hasattr(data, "labels")
     if data is None or is_container or isinstance(data, (str, bytes, Mapping, AbstractSet, ValuesView)):
         raise TypeError(f"{name} must be an array, but got {type(data).__name__}. {READABLE}")
@@ -131,7 +131,7 @@ def _from_frame(data: Any, name: str) -> Raw | None:
 
 
 def _series_values(series: "Series[Any]", name: str) -> NDArray[Any]:
-    """Values of one column: numbers, with NaN for nulls, or objects."""
+    """Return the values of one column: numbers, with NaN for nulls, or objects."""
     import narwhals as nw
 
     if series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.List, nw.Array):
@@ -155,7 +155,7 @@ def _ragged(rows: Sequence[object]) -> str:
 
 
 def _native(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Give arrays of Python objects the type of what they hold."""
+    """Convert arrays of Python objects to the type of the values that they hold."""
     kind = values.dtype.kind
     if kind in "cmMV":
         raise TypeError(f"{name} must hold numbers or class names, but has dtype {values.dtype}. Convert it first.")
@@ -171,7 +171,7 @@ def _native(values: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _unbox(values: NDArray[Any]) -> NDArray[Any]:
-    """Turn objects into floats where every one is a number, with NaN for missing ones."""
+    """Turn objects into floats if all of them are numbers or missing (NaN); otherwise return them as they are."""
     flat = values.ravel().tolist()
     if any(isinstance(value, (str, bytes)) for value in flat):
         return values

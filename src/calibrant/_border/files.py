@@ -1,4 +1,4 @@
-"""Opening files safely, and writing them so that they hold the old or the new content, never a part of it."""
+"""Files opened safely, and written atomically: they hold the old or the new content, never a part of it."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ class OpenFile:
 
     handle: BinaryIO
     name: str
-    """The path, harmless to print."""
+    """The path, escaped for messages."""
     suffix: str
     size: int
     modified: int
@@ -35,7 +35,7 @@ class OpenFile:
 
 @contextlib.contextmanager
 def open_regular(path: str | os.PathLike[str]) -> Iterator[OpenFile]:
-    """Open a file for reading; folders, pipes and devices are refused without waiting for them."""
+    """Open a file for reading; refuse folders, pipes and devices without waiting for them."""
     name = printable(path)
     with _open(path, name) as handle:
         status = os.fstat(handle.fileno())
@@ -70,7 +70,7 @@ def _open(path: str | os.PathLike[str], name: str) -> BinaryIO:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise now what `write_atomically` would raise later; call it before long work.
+    """Raise the errors of `write_atomically` now, before long work.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     with _reported(path):
         _check_target(_resolve(path), printable(path))
         handle, temporary = _create(_resolve(path).parent)
-        handle.close()  # Windows removes no file that is open.
+        handle.close()  # Windows cannot remove an open file.
         temporary.unlink(missing_ok=True)
 
 
@@ -126,12 +126,12 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                     temporary.chmod(stat.S_IMODE(target.stat().st_mode))
                 os.fsync(handle.fileno())
                 until_replaced.callback(_keep_locked(handle))
-            temporary.replace(target)  # Windows replaces no file that is open.
+            temporary.replace(target)  # Windows cannot replace by an open file.
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    # The file is complete and in its place: not every file system can make the name itself durable.
+    # The file is complete and in place; not every file system can sync a folder.
     with contextlib.suppress(OSError):
         _sync_folder(target.parent)
 
@@ -151,7 +151,7 @@ def _check_target(target: Path, name: str) -> None:
     if not folder.is_dir():
         raise NotADirectoryError(f"{name} cannot be written: {printable(folder)} is not a folder.")
     if target.exists() and not target.is_file():
-        raise OSError(f"{name} is not a regular file, and is not replaced. Name another file.")
+        raise OSError(f"{name} is not a regular file and will not be replaced. Name another file.")
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(f"{name} is read-only. Name another file, or change its permissions.")
 
@@ -165,7 +165,7 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
 
 @contextlib.contextmanager
 def _reported(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the target in errors of the operating system that name it badly, or no file, or the temporary one."""
+    """Turn errors of the operating system about the target or its temporary file into errors that name the target."""
     try:
         yield
     except OSError as error:
@@ -176,7 +176,7 @@ def _reported(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _create(folder: Path) -> tuple[BinaryIO, Path]:
-    """Create a temporary file that is locked while it is in use; the kernel applies the usual permissions."""
+    """Create a temporary file, locked while in use, with the default permissions."""
     while True:
         temporary = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
         handle = temporary.open("xb")
@@ -187,7 +187,7 @@ def _create(folder: Path) -> tuple[BinaryIO, Path]:
 
 
 def lock(handle: BinaryIO) -> bool:
-    """Lock a file until it is closed, unless another process has; where locks do not work, every file is free."""
+    """Lock a file until it is closed; return False if another process holds the lock, True if locks do not work."""
     try:
         import fcntl
 
@@ -200,9 +200,9 @@ def lock(handle: BinaryIO) -> bool:
 
 
 def _keep_locked(handle: BinaryIO) -> Callable[[], None]:
-    """Keep the lock of a file that is closed, where there are locks; return what gives it up."""
+    """Keep a file locked after it is closed, where there are locks; return a function that releases the lock."""
     try:
-        import fcntl  # noqa: F401 (only whether there are locks)
+        import fcntl  # noqa: F401 (are there locks?)
     except ImportError:
         return lambda: None
     descriptor = os.dup(handle.fileno())
@@ -210,7 +210,7 @@ def _keep_locked(handle: BinaryIO) -> Callable[[], None]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files of processes that were killed: those that nobody holds locked."""
+    """Remove temporary files of killed processes, which are not locked."""
     with contextlib.suppress(ImportError, OSError):
         import fcntl
 

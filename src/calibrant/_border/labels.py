@@ -18,7 +18,7 @@ from calibrant.exceptions import InputError
 Names = tuple[Hashable, ...]
 
 ONE_EACH = "Pass one column of probabilities for each class."
-"""What to do where there are more than two classes for one column."""
+"""Advice if there are more than two classes for one column."""
 
 
 def as_classes(classes: Any, n_classes: int) -> Names | None:
@@ -42,7 +42,7 @@ def as_classes(classes: Any, n_classes: int) -> Names | None:
 
 
 def with_positive(classes: object, positive: Hashable | None, labels: object, probs: Raw) -> object:
-    """Return the caller's classes, or the two of which `positive` is the one whose probability the column holds."""
+    """Return the caller's classes; if `positive` is given, the other class and the positive one."""
     if positive is None:
         return classes
     if classes is not None:
@@ -56,14 +56,14 @@ def with_positive(classes: object, positive: Hashable | None, labels: object, pr
 
 
 def _distinct(values: NDArray[np.generic]) -> list[object]:
-    """Return the values that occur, in some order."""
+    """Return the distinct values, in no particular order."""
     flat = values.ravel()
     entries = np.unique(flat).tolist() if flat.dtype.kind != "O" else dict.fromkeys(flat.tolist())
     return [entry for entry in entries if not is_missing(entry)]
 
 
 def _other_and(positive: Hashable, found: list[object]) -> Names:
-    """Return the other class among those found, and the positive one as it is written there."""
+    """Return the other class among those found, and the positive one as the labels write it."""
     if isinstance(positive, str) and all(map(_is_whole, found)):
         [positive] = _read_integers((positive,))
     same = [value for value in found if _plain(value) == _plain(positive)]
@@ -81,14 +81,14 @@ def _other_and(positive: Hashable, found: list[object]) -> Names:
 
 
 def _remedy(near: list[str], *, is_label: bool) -> str:
-    """Say what to do about more labels than the positive class and one other."""
+    """Return advice if there are more labels than the positive class and one other."""
     if is_label:  # Naming another label would not help.
         return ONE_EACH
     return f"Did you mean {near[0]!r}?" if near else "Pass one column per class, or name one of these labels."
 
 
 def _plain(label: object) -> str | None:
-    """Return a label as text, 1 and 1.0 alike."""
+    """Return a label as text; 1 and 1.0 give the same."""
     return str(int(label)) if _is_whole(label) and not isinstance(label, bool) else _as_text(label)
 
 
@@ -168,7 +168,7 @@ def _read_integers(names: Names) -> Names:
 
 
 def _check_whole(values: NDArray[np.number], probs: NDArray[np.number], n_classes: int) -> None:
-    """Refuse labels that cannot be counted."""
+    """Refuse labels that are not whole numbers."""
     if values.dtype.kind == "b" and n_classes > 2:
         raise InputError(
             f"labels must be classes, but are booleans for {n_classes} classes. "
@@ -235,7 +235,7 @@ def _as_text(label: object) -> str | None:
 
 
 def _look_up(labels: NDArray[np.generic], names: Names, read: Callable[[Any], Hashable]) -> IntArray:
-    """Return the place of each label among the names, both read in the same way."""
+    """Return the position of each label among the names; `read` makes the two comparable."""
     places = {read(name): i for i, name in enumerate(names)}
     entries = labels.tolist()
     indices = np.fromiter((places.get(read(entry), -1) for entry in entries), np.int64, len(entries))

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when they are first used."""
+"""Public names of a package, imported on first use."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from importlib import import_module
 
 
 def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package whose modules are loaded by the first use of one of their names.
+    """Return the `__getattr__` of a package that imports its names on first use.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], object
 def from_stub(
     package: str, file: str, unlisted: str = ""
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a package whose public names stand in the stub beside it.
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose public names are listed in the stub beside it.
 
-    So the names stand in one place, which type checkers read, too.
+    The names are listed once, in a file that type checkers read too.
 
     Parameters
     ----------
@@ -61,5 +61,5 @@ def from_stub(
 
 
 def _special(package: str) -> list[str]:
-    """Return names such as `__version__`: what a package imports for itself is not offered to those who type a dot."""
+    """Return names such as `__version__`; what the package imports for itself is not offered for completion."""
     return [name for name in vars(sys.modules[package]) if name.startswith("__")]

@@ -1,4 +1,4 @@
-"""Names as people and papers write them, in upper or lower case, where it is clear what is meant."""
+"""Names as people and papers write them, in any case, as long as the meaning is clear."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -7,26 +7,26 @@ from difflib import get_close_matches
 from calibrant.exceptions import InputError
 
 _SAME_START = 4
-"""Names that begin with as many equal letters are alike, however they go on."""
+"""Names that share this many first letters are considered similar."""
 
 
 @dataclass(frozen=True)
 class Spellings:
-    """Other ways to write the names of a table.
+    """Alternative spellings of the names in a table.
 
     Attributes
     ----------
     aliases : mapping of str to str
-        From another name, in lower case, to that of the table.
+        From an alternative name, in lower case, to the name in the table.
     ambiguous : mapping of str to str
-        From a name, in lower case, that may mean two things, to what it may mean: the end of a sentence.
+        From an ambiguous name, in lower case, to its meanings, which end the sentence of the error.
     """
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     ambiguous: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, given: str, known: Collection[str]) -> str:
-        """Return the name in the table, or an unknown name unchanged. Refuse what may mean two things.
+        """Return the name in the table, or an unknown name unchanged; refuse an ambiguous one.
 
         Examples
         --------
@@ -42,7 +42,7 @@ class Spellings:
         return name if name in known else given
 
     def near(self, given: str, known: Collection[str]) -> list[str]:
-        """Return the names in the table that were probably meant, at most three, also by another way to write them.
+        """Return at most three names in the table that were probably meant; alternative spellings count too.
 
         Examples
         --------
@@ -63,7 +63,7 @@ class Spellings:
 
 
 def meant(name: str, known: Collection[str]) -> str:
-    """Return a question after the names that were probably meant, or else all of them.
+    """Return "Did you mean ...?" with similar names, or a list of all names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""JSON files that hold a checksum of themselves, so that a changed or damaged one is refused."""
+"""JSON files that contain their own checksum, so that a changed or damaged file is refused."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ _NO_CHECKSUM = "0" * 64
 
 
 def seal(document: Mapping[str, object]) -> tuple[bytes, str]:
-    """Return the content of a file and its checksum, that of the same content with zeros in its place, "sha256".
+    """Return the content of a file and its checksum, computed with zeros in the field "sha256", where it then stands.
 
     Examples
     --------
@@ -28,9 +28,9 @@ def seal(document: Mapping[str, object]) -> tuple[bytes, str]:
 
 
 def unseal(content: bytes, key: str, *, newest: int, most_bytes: int = 2**30) -> tuple[dict[str, Any], str]:
-    """Return the document in a file, which must have the key, and its checksum; formats up to the newest are read."""
+    """Return the document in a file, which must have the key and a format up to the newest, and its checksum."""
     if len(content) > most_bytes:
-        raise InputError(f"it has more than the {count(most_bytes)} bytes that are read.")
+        raise InputError(f"it is larger than {count(most_bytes)} bytes, the most that are read.")
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -11,16 +11,16 @@ from calibrant._border.numerals import significant
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 
 LEAST_ROWS = 50
-"""Below this many rows, what `suspicions` would warn of may well be chance."""
+"""With fewer rows, anything suspicious may well be chance."""
 
 MANY_ROWS = 1000
-"""Below this many rows, labels that look shuffled may belong to a model that learnt nothing."""
+"""With fewer rows, labels that look shuffled may come from a model that learnt nothing."""
 
 
 def suspicions(
     probs: FloatArray, predicted: IntArray, labels: IntArray, weights: FloatArray, classes: tuple[Hashable, ...]
 ) -> Iterator[str]:
-    """Yield what is worth a warning in valid data; rows of weight 0 count as absent."""
+    """Yield warnings about valid data; rows of weight 0 count as absent."""
     if not weights.all():
         used = weights > 0
         probs, predicted, labels, weights = probs[used], predicted[used], labels[used], weights[used]
@@ -47,7 +47,7 @@ def _about_labels(
         others = f" ({len(rare)} of {len(counts)} classes occur less than twice)" if len(rare) > 1 else ""
         yield f"class {classes[rare[0]]!r} {often} among the labels{others}: little can be said about it."
     chance = 1 / len(counts)
-    equal = weights.min() == weights.max()  # Then the weighted mean takes ten times as long, for nothing.
+    equal = weights.min() == weights.max()  # The weighted mean would take ten times as long.
     accuracy = float(hits.mean() if equal else np.average(hits, weights=weights))
     if hits.all():
         yield "every row is predicted correctly: make sure that the labels did not leak into the predictions."
@@ -59,7 +59,7 @@ def _about_labels(
 
 
 def _about_order(tops: FloatArray, hits: BoolArray, predicted: IntArray, observed: IntArray) -> Iterator[str]:
-    """Warn of labels that fit the predictions no better than shuffled ones, although the confidence is much higher."""
+    """Warn if the labels fit no better than shuffled ones although the confidence is much higher."""
     n_samples = len(tops)
     if n_samples < MANY_ROWS:
         return
@@ -81,7 +81,7 @@ def _about_order(tops: FloatArray, hits: BoolArray, predicted: IntArray, observe
 def _about_copies(probs: FloatArray, predicted: IntArray, labels: IntArray) -> Iterator[str]:
     """Warn if the counts of all distinct rows have a common factor; other copies may be discrete predictions."""
     times = 0
-    for row in range(min(5, len(probs))):  # Nearly always this is enough to see that nothing was copied.
+    for row in range(min(5, len(probs))):  # Nearly always enough to see that nothing was copied.
         top = predicted[row]
         alike = np.flatnonzero(probs[:, top] == probs[row, top])
         same = np.all(probs[alike] == probs[row], axis=1) & (labels[alike] == labels[row])
@@ -99,13 +99,13 @@ def _about_copies(probs: FloatArray, predicted: IntArray, labels: IntArray) -> I
 
 
 def _as_bytes(rows: FloatArray) -> NDArray[np.void]:
-    """Return every row as one string of bytes, (n,): they are compared at once. Zeros of either sign are the same."""
+    """Return every row as one string of bytes, (n,), for fast comparison; -0.0 becomes 0.0."""
     positive = np.ascontiguousarray(rows + 0.0)
     return positive.view(f"V{positive.itemsize * positive.shape[1]}").ravel()
 
 
 def look_like_probabilities(logits: NDArray[np.number]) -> bool:
-    """Whether logits look so much like probabilities that they may have been confused."""
+    """Whether logits look so much like probabilities that they were probably confused."""
     if len(logits) < 2 or logits.min() < 0 or logits.max() > 1:
         return False
     if logits.ndim == 1 or logits.shape[1] == 1:

@@ -1,4 +1,4 @@
-"""Foreign text made harmless and short for one-line messages."""
+"""Text from outside, made harmless and short for one-line messages."""
 
 import difflib
 import os
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from calibrant.exceptions import FileError
 
 CELL_LIMIT = 60
-"""Longest part of a cell, a column name or a foreign message that a message quotes."""
+"""Longest quotation of a cell, a column name or the message of another library."""
 
 
 def printable(text: str | bytes | os.PathLike[str], limit: int | None = None) -> str:
@@ -21,7 +21,7 @@ def printable(text: str | bytes | os.PathLike[str], limit: int | None = None) ->
     ----------
     text : str, bytes or path
     limit : int, optional
-        Longest result; what is beyond is replaced by an ellipsis.
+        Longest result; the rest is replaced by an ellipsis.
 
     Examples
     --------
@@ -41,12 +41,12 @@ def _escape(character: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a cell or a column name, harmless and not too long, in quotation marks."""
+    """Return a cell or a column name in quotation marks, escaped and shortened."""
     return f"'{printable(text, CELL_LIMIT)}'"
 
 
 def listing(names: Sequence[str], limit: int = 12) -> str:
-    """Return the names as an enumeration that is cut off after `limit` of them."""
+    """Return the first `limit` names, comma-separated, and how many more there are."""
     shown = ", ".join(quoted(name) for name in names[:limit])
     return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown or "none"
 
@@ -57,19 +57,19 @@ def repeated(names: Iterable[str]) -> str | None:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return a question after the name that was probably meant, or nothing."""
+    """Return "Did you mean ...?" with similar names, or nothing."""
     near = difflib.get_close_matches(name, list(known), n=3)
     return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
 
 
 def brief(error: BaseException) -> str:
-    """Return the first line of what another library says went wrong."""
+    """Return the first line of the message of another library."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return printable(lines[0], 2 * CELL_LIMIT)
 
 
 def damaged(file: str, kind: str, reason: str) -> FileError:
-    """Return the error for a file whose format is known but whose bytes do not follow it."""
+    """Return the error for a file whose content violates its format."""
     return FileError(
         f"{file} cannot be read as {kind}: {reason.rstrip('.')}. It may be damaged or incomplete; "
         "write or copy it again."

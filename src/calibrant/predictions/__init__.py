@@ -1,4 +1,4 @@
-"""The container of predicted class probabilities and observed labels; two arrays in its place."""
+"""The container of predicted class probabilities and observed labels."""
 
 from calibrant.predictions.container import Classifier, Predictions, check_predictions
 from calibrant.predictions.rows import row_blocks

@@ -16,14 +16,14 @@ from calibrant.exceptions import DataWarning, InputError
 from calibrant.predictions.rows import Rows, read_only
 
 _CACHED = ("log_probs", "predicted", "copies")
-"""What does not depend on the labels, and goes with the rows."""
+"""Cached arrays with one entry per row that do not depend on the labels."""
 
 _KEPT_CELLS = 2_000_000
-"""The views of all classes are kept for matrices of at most this many probabilities: each needs 24 bytes."""
+"""Views of single classes are kept for matrices up to this size: they take 24 bytes per probability."""
 
 
 class Classifier(Protocol):
-    """A fitted classifier of scikit-learn's kind."""
+    """A fitted classifier with scikit-learn's interface."""
 
     @property
     def classes_(self) -> Iterable[Hashable]:
@@ -48,7 +48,7 @@ class Predictions(Rows):
         Observed classes: integers 0 to K - 1, booleans, names found in `classes`, or one-hot rows.
     weights : array-like of shape (n,), optional
         Non-negative weights of the rows. They are relative: a constant factor changes no metric, test or limit, and a
-        row of weight 0 counts as absent. Weights of which the largest is above 1e100 or below 1e-100 are divided by it.
+        row of weight 0 counts as absent. If the largest is above 1e100 or below 1e-100, all are divided by it.
     classes : sequence of length K, optional
         Names of the classes in the order of the columns. By default the column names of a data frame, else
         0 to K - 1; a data frame with the same names in another order is rearranged. Whole numbers are matched
@@ -108,7 +108,7 @@ class Predictions(Rows):
         *,
         positive: Hashable | None = None,
     ) -> Self:
-        """Build predictions from logits, of which the probabilities are the softmax.
+        """Build predictions from logits; the probabilities are their softmax.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Predictions(Rows):
 
     @classmethod
     def from_estimator(cls, model: Classifier, X: object, y: object, sample_weight: object = None) -> Self:
-        """Build predictions from what a fitted classifier of scikit-learn's kind says about rows.
+        """Build predictions from a fitted scikit-learn classifier.
 
         Parameters
         ----------
@@ -171,14 +171,14 @@ class Predictions(Rows):
         predicted: IntArray | None = None,
         copies: FloatArray | None = None,
     ) -> Self:
-        """Build from arrays that the library derived from checked ones: no checks, no copies."""
+        """Build from arrays derived from checked ones, without checks or copies."""
         self = cls.__new__(cls)
         self._store(probs, labels, weights, classes, log_probs=log_probs, predicted=predicted, copies=copies)
         return self
 
     @classmethod
     def _joined(cls, like: Self, probs: FloatArray, observed_log_probs: FloatArray) -> Self:
-        """Build from other probabilities, and the logarithms of those of the labels, of which some may underflow."""
+        """Build from other probabilities and the log-probabilities of the labels, which cannot underflow."""
         self = cls._trusted(probs, like.labels, like.weights, like.classes)
         self.once("observed log-probabilities", lambda: read_only(observed_log_probs))
         return self
@@ -279,10 +279,10 @@ class Predictions(Rows):
 
 
 def check_predictions(value: object, name: str = "predictions") -> "Predictions":
-    """Return predictions; refuse what a user may take for them."""
+    """Return the value if it is `Predictions`; otherwise raise a TypeError that says what to pass."""
     if not isinstance(value, Predictions):
-        # Functions of `data` take two arrays as well: who passed one, or None as the second, wants to know that.
-        two = "; or two arrays, labels and then probabilities, of which neither is None" if name == "data" else ""
+        # Functions with an argument `data` also take two arrays; tell this to a caller who passed only one.
+        two = ", or two arrays: labels, then probabilities" if name == "data" else ""
         raise TypeError(
             f"{name} must be Predictions, but is of type {type(value).__name__}. Pass Predictions(probs, labels){two}."
         )
@@ -290,6 +290,6 @@ def check_predictions(value: object, name: str = "predictions") -> "Predictions"
 
 
 def _most_probable(probs: FloatArray) -> IntArray:
-    """Return the class of the largest probability of each row, the lowest in a tie."""
-    # Of two columns, the comparison takes a tenth of the time of argmax.
+    """Return the class with the largest probability in each row; the lowest index wins a tie."""
+    # For two columns, a comparison takes a tenth of the time of argmax.
     return (probs[:, 1] > probs[:, 0]).astype(np.int64) if probs.shape[1] == 2 else probs.argmax(axis=1)

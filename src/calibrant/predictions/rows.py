@@ -1,4 +1,4 @@
-"""Rows of probabilities, labels and weights: read-only arrays, what follows from them, and the memo of shared work."""
+"""Rows of probabilities, labels and weights: read-only arrays, quantities derived from them, and a cache."""
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from calibrant._border.types import FloatArray, IntArray, Scalar
 from calibrant._core.blocks import logarithms
 
 _BLOCK_CELLS = 1 << 20
-"""Probabilities processed at a time, to avoid temporary arrays as large as their whole matrix."""
+"""Probabilities processed at a time, to avoid temporary arrays as large as the whole matrix."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Rows:
-    """What `Predictions` hold."""
+    """The data of `Predictions`, and a cache of values computed from it."""
 
     probs: FloatArray
     labels: IntArray
@@ -41,19 +41,19 @@ class Rows:
         self.__dict__["classes"] = classes
 
     def once(self, key: Hashable, compute: Callable[[], T], *, of_labels: bool = True) -> T:
-        """Return what `compute` returns, which is computed once and kept with these predictions.
+        """Return the value of `compute`, which is called once; the value is kept with these predictions.
 
-        Nothing kept can go stale: the arrays are read-only. Several metrics, tests and curves of the same predictions
-        share their sorted order, bandwidth or median distance in this way.
+        No value can go stale, because the arrays are read-only. In this way, the metrics, tests and curves of the same
+        predictions share a sorted order, a bandwidth or a median distance.
 
         Parameters
         ----------
         key : hashable
-            Everything that the value depends on beside the predictions: a name, and the frozen choices that it takes.
+            Everything besides the predictions that determines the value: a name, and the frozen choices it depends on.
         compute : callable
-            Takes nothing; its value must not be changed by anyone.
+            Takes no arguments. Its value must never be modified.
         of_labels : bool, default=True
-            Whether it depends on the labels. If not, `with_labels` keeps it as well.
+            Whether the value depends on the labels. If not, `with_labels` keeps it.
 
         Examples
         --------
@@ -71,7 +71,7 @@ class Rows:
 
     @cached_property
     def _kept(self) -> tuple[dict[Hashable, Any], dict[Hashable, Any]]:
-        """What does not depend on the labels, and what does."""
+        """Kept values that do not depend on the labels, and those that do."""
         return {}, {}
 
     def __getstate__(self) -> dict[str, object]:
@@ -89,12 +89,12 @@ class Rows:
 
     @cached_property
     def log_probs(self) -> FloatArray:
-        """Logarithms of the probabilities, exact also where a logit's probability underflows."""
+        """Logarithms of the probabilities; from logits, exact even where the probability underflows."""
         return read_only(logarithms(self.probs))
 
     @property
     def observed_log_probs(self) -> FloatArray:
-        """Logarithm of the probability of each label, for which those of the other classes are not computed."""
+        """Logarithm of the probability of each row's label, computed without the other classes."""
         return self.once("observed log-probabilities", self._observed_log_probs)
 
     def _observed_log_probs(self) -> FloatArray:
@@ -115,18 +115,18 @@ class Rows:
     def predicted(self) -> IntArray:
         """Most probable class of each row; the lowest index wins a tie."""
         predicted = np.empty(self.n_samples, dtype=np.int64)
-        for rows in row_blocks(self.probs.shape):  # NumPy copies what is read-only.
+        for rows in row_blocks(self.probs.shape):  # NumPy copies read-only arrays, so do it by blocks.
             self.probs[rows].argmax(axis=1, out=predicted[rows])
         return read_only(predicted)
 
     @cached_property
     def copies(self) -> FloatArray | None:
-        """How many rows each row stands for, which share its weight: the cells of a sketch. None if it is one row."""
+        """Number of rows that each row stands for and that share its weight, for cells of a sketch; otherwise None."""
         return None
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that these stand for, which is `n_samples` unless they are the cells of a sketch."""
+        """Number of rows that these rows stand for: `n_samples`, except for the cells of a sketch."""
         return self.n_samples if self.copies is None else round(float(self.copies.sum()))
 
     @property
@@ -135,7 +135,7 @@ class Rows:
         return self.weights if self.copies is None else self.weights / self.copies
 
     def squares(self, weights: FloatArray) -> FloatArray:
-        """Return the squares of weights, (n,) or (n, B), of the rows that each row stands for, added up."""
+        """Return for each row the sum of squared weights, (n,) or (n, B), over the rows that it stands for."""
         if self.copies is None:
             return np.asarray(weights**2)
         return np.asarray((weights.T**2 / self.copies).T)
@@ -165,7 +165,7 @@ def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
 
 
 def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view that cannot be written through; the array itself stays as it is."""
+    """Return a read-only view; the array itself stays writable."""
     view = array.view()
     view.setflags(write=False)
     return view

@@ -16,18 +16,18 @@ Result = TypeVar("Result")
 
 
 def as_data(data: object, y_prob: object = None, sample_weight: object = None, positive: object = None) -> object:
-    """Return predictions or forecasts as they are, or predictions that are made of two arrays.
+    """Return predictions or forecasts as they are, or build predictions from two arrays.
 
     Parameters
     ----------
     data : Predictions, Forecasts, or array-like of shape (n,)
-        With `y_prob`, the labels: 0 to K - 1, or any values, of which the columns of `y_prob` are then the sorted ones.
+        With `y_prob`, the labels: 0 to K - 1, or other values, whose sorted order is that of the columns of `y_prob`.
     y_prob : array-like of shape (n, K) or (n,), optional
         Probabilities; one column is that of the second class.
     sample_weight : array-like of shape (n,), optional
     positive : optional
-        The class that one column is the probability of; needed if the labels are text, whose order says nothing. By
-        default the second of the sorted labels.
+        The class whose probability a single column holds; required if the labels are text. By default the second of
+        the sorted labels.
 
     Examples
     --------
@@ -39,8 +39,8 @@ def as_data(data: object, y_prob: object = None, sample_weight: object = None, p
     if isinstance(data, (Predictions, Forecasts)):
         if y_prob is not None or sample_weight is not None or positive is not None:
             raise TypeError(
-                f"{type(data).__name__} hold their labels and weights: pass them alone, and settings such as rng by "
-                "name."
+                f"{type(data).__name__} already hold labels and weights: pass nothing beside them but settings, "
+                "by name, such as rng=."
             )
         return data
     if isinstance(sample_weight, str):
@@ -49,7 +49,7 @@ def as_data(data: object, y_prob: object = None, sample_weight: object = None, p
             "or method=."
         )
     if y_prob is None:
-        return data  # So that the callee can refuse it by name.
+        return data  # The callee refuses it by name.
     labels, probs = convert(data, "y_true"), convert(y_prob, "y_prob")
     if _look_like_probabilities(labels) and not _look_like_probabilities(probs):
         raise InputError("y_true must be the labels and y_prob the probabilities, but they look swapped. Swap them.")
@@ -89,19 +89,19 @@ def takes_labels_first(function: Callable[..., Result]) -> Callable[..., Result]
 
 
 def _is_array(value: object) -> bool:
-    """Whether it may be labels or probabilities, and not settings or predictions."""
+    """Whether the value may be labels or probabilities, rather than settings or predictions."""
     is_container = hasattr(value, "__len__") or hasattr(value, "__array__")
     return is_container and not isinstance(value, (str, Predictions, Forecasts, Mapping))
 
 
 def _look_like_probabilities(raw: Raw) -> bool:
-    """Whether some numbers are between 0 and 1, as labels never are."""
+    """Whether some numbers lie strictly between 0 and 1, as labels never do."""
     values = raw.values
     return values.dtype.kind == "f" and bool(np.any((values > 0) & (values < 1)))
 
 
 def _classes(labels: Raw, probs: Raw) -> tuple[object, ...] | None:
-    """Return the sorted labels where these are no class indices; None where columns or indices name the classes."""
+    """Return the sorted labels, or None if they are class indices or if the columns name the classes."""
     n_classes = probs.values.shape[1] if probs.values.ndim == 2 and probs.values.shape[1] > 1 else 2
     if probs.columns is not None or labels.values.ndim != 1:
         return None
