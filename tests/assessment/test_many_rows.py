@@ -10,6 +10,7 @@ from calibrant.cli import main
 from calibrant.metrics import METRICS, SKCE
 from calibrant.metrics.counted import counted_anew
 from calibrant.metrics.pooled import PooledMetric
+from calibrant.results import as_record
 from scale_cases import SHAPES, classes
 
 
@@ -98,6 +99,50 @@ def test_the_screen_says_so(tmp_path, capsys):
     assert "3,000 rows, 2 classes, judged by fine cells that stand for them" in capsys.readouterr().out
     assert main([*command, "--json"]) == 0
     assert '"cells": true' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_several_classes_curves_and_ranges_by_chance_come_from_the_cells_of_the_confidence(weighted, monkeypatch):
+    p, y = classes(10_000, 3, np.random.default_rng(0))
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, 10_000) if weighted else None
+    asked = {
+        "sections": ("metrics", "limits", "curves", "ranking"),
+        "metrics": ("nll", "ece", "ece-sweep", "miscalibration", "ecce", "ece-one-vs-rest"),
+    }
+    expected = by_rows(Predictions(p, y, weights), monkeypatch, **asked)
+    found = assess(Predictions(p, y, weights), **SETTINGS, **asked)
+    for name in ("verdict", "metrics"):
+        assert as_record(getattr(found, name)) == as_record(getattr(expected, name))
+    assert found.settings["cells_of_confidence"] is True
+    assert "cells" not in found.settings
+    assert "cells_of_confidence" not in expected.settings
+    assert as_record(found.intervals["nll"]) == as_record(expected.intervals["nll"])
+    for name, own in expected.intervals.items():
+        if own.null is not None:
+            low, high = own.null
+            # The means of at least 39 redraws each, whose standard deviation is about a quarter of the range.
+            sd = (high - low) / 4 * (2 / 39) ** 0.5
+            assert found.intervals[name].expected == pytest.approx(own.expected, abs=4 * sd)
+    assert np.array_equal(found.curve.count, expected.curve.count)
+    for mine, own in ((found.curve, expected.curve), (found.curves["kernel"], expected.curves["kernel"])):
+        np.testing.assert_allclose(mine.observed, own.observed, rtol=1e-3)
+    lines = (found.curve, *found.curves.values(), found.cumulative, found.ranking)
+    assert {line.view for line in lines} == {"top-label"}
+    own = expected.curves["isotonic"]
+    mine = found.curves["isotonic"]
+    on_grid = np.linspace(0.5, 0.95, 50)
+    np.testing.assert_allclose(
+        np.interp(on_grid, mine.predicted, mine.observed), np.interp(on_grid, own.predicted, own.observed), atol=0.02
+    )
+    assert found.ranking.auc == pytest.approx(expected.ranking.auc, rel=1e-4)
+
+
+def test_the_screen_says_what_of_several_classes_comes_from_cells(tmp_path, capsys):
+    p, y = classes(3000, 3, np.random.default_rng(0))
+    np.savez(tmp_path / "some.npz", probs=p, labels=y)
+    command = ["evaluate", str(tmp_path / "some.npz"), "--metrics", "ece", "--resamples", "99", "--quiet"]
+    assert main(command) == 0
+    assert "3,000 rows, 3 classes, ranges by chance from fine cells" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("weighted", [False, True])

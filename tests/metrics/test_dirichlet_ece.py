@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions
 from calibrant.metrics import DirichletECE, KdeECE
+from calibrant.metrics.dirichlet import _by_probabilities
 from naming import each
 from simulate import calibrated, sharpened
 
@@ -126,3 +127,13 @@ def test_bad_settings_are_refused():
         DirichletECE(0.1, norm=0)
     with pytest.raises(InputError, match="most_rows must be a whole number of at least 1"):
         DirichletECE(0.1, most_rows=0)
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2, 16])
+def test_rows_are_chosen_in_the_order_of_all_their_numbers(digits):
+    rng = np.random.default_rng(digits)
+    parts = rng.random((300, 3)).round(digits) + 1
+    p = Predictions(parts / parts.sum(axis=1, keepdims=True), rng.integers(0, 3, 300), rng.integers(0, 3, 300))
+    rows = np.flatnonzero(p.weights > 0)
+    expected = rows[np.lexsort([p.labels[rows], *p.probs[rows].T])]
+    assert _by_probabilities(p, rows).tolist() == expected.tolist()

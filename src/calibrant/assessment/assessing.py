@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.many_rows import of_rows, summarised
+from calibrant.assessment.many_rows import are_many, of_rows, summarised
 from calibrant.assessment.sections import SECTIONS, assembled
 from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine
 from calibrant.assessment.work import Fields, Steps, Work, rows_by_group
@@ -22,6 +22,9 @@ from calibrant.results import Assessment
 
 OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
 """What is measured of every group by default: there may be thousands of groups."""
+
+OF_CONFIDENCE = frozenset({"limits", "curves", "ranking"})
+"""Sections that take the confidence of many rows from cells."""
 
 
 def assess(  # noqa: PLR0913 (each is one decision of the user)
@@ -80,6 +83,9 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     hold ``"cells": True``. Scores are those of the rows, and docs/scale.md says how exact the rest is. Metrics that
     need single rows are left out unless they are named.
 
+    A million rows of more classes are judged and measured themselves. Curves of the confidence and ranges of its errors
+    by chance come from cells; then `settings` hold ``"cells_of_confidence": True``.
+
     Examples
     --------
     >>> p = Predictions([0.9, 0.95] * 20, labels=[0, 1] * 20)
@@ -120,6 +126,8 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         "tolerance": tolerance,
         "sections": list(wanted),
     }
+    if predictions.n_classes > 2 and are_many(predictions) and not OF_CONFIDENCE.isdisjoint(wanted):
+        settings["cells_of_confidence"] = True
     fields: Fields = {"settings": settings}
     for key in wanted:
         fields |= SECTIONS[key](work, streams[key])

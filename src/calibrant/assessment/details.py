@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from calibrant.assessment.many_rows import summarised
 from calibrant.assessment.work import Fields
 from calibrant.curves import isotonic_curve, kernel_curve, reliability_curve
 from calibrant.curves.cumulative import cumulative_curve
@@ -79,22 +80,23 @@ def curves_of(predictions: Predictions, rng: np.random.Generator) -> Fields:
     The kernel curve has the bandwidth of `METRICS["kde-ece"]`, so that the curve and the number agree.
     """
     isotonic, kernel = rng.spawn(2)
-    curves = {"isotonic": isotonic_curve(predictions, n_resamples=BAND_RESAMPLES, rng=isotonic)}
-    found: Fields = {
-        "curve": reliability_curve(predictions),
-        "curves": curves,
-        "cumulative": cumulative_curve(predictions),
+    rows, name = binary_view(predictions)
+    view = summarised(rows)
+    curves = {"isotonic": isotonic_curve(view, n_resamples=BAND_RESAMPLES, rng=isotonic)}
+    if METRICS["kde-ece"].suits(predictions):
+        bandwidth = METRICS["kde-ece"].fit_bandwidth(predictions).bandwidth  # type: ignore[attr-defined]  # a KdeECE
+        curves["kernel"] = kernel_curve(view, bandwidth=bandwidth, n_resamples=BAND_RESAMPLES, rng=kernel)
+    return {
+        "curve": replace(reliability_curve(view), view=name),
+        "curves": {key: replace(curve, view=name) for key, curve in curves.items()},
+        "cumulative": replace(cumulative_curve(view), view=name),
     }
-    if not METRICS["kde-ece"].suits(predictions):
-        return found
-    bandwidth = METRICS["kde-ece"].fit_bandwidth(predictions).bandwidth  # type: ignore[attr-defined]  # a KdeECE
-    smooth = kernel_curve(predictions, bandwidth=bandwidth, n_resamples=BAND_RESAMPLES, rng=kernel)
-    return {**found, "curves": {**curves, "kernel": smooth}}
 
 
 def ranking_of(predictions: Predictions) -> ROCOutline | None:
     """Return the ROC curve of the event and its hull; None if the event always happened, or never."""
-    view, name = binary_view(predictions)
+    rows, name = binary_view(predictions)
+    view = summarised(rows)
     if len(np.unique(view.labels[view.weights > 0])) < 2:
         return None
     return outline(convex_hull(roc_curve(view.positive, view.labels, view.weights)), view=name)

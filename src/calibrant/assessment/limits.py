@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from calibrant._border.types import FloatArray, Progress
+from calibrant.assessment.many_rows import summarised
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.lift import Lift
@@ -100,13 +101,15 @@ def _ranges(
     """Return values of errors over labels drawn from the predictions.
 
     Errors of the confidence need no more than whether the predicted class is right; with many rows, binned ones no more
-    than the number of events in cells. All others see the same labels.
+    than the number of events in cells, and with a million rows all of them. All others see the same labels.
     """
     whole, confidence, *counts = rng.spawn(2 + len(metrics))
     found: dict[str, FloatArray] = {}
     by_labels: dict[Predictions, dict[str, Metric]] = {}
     for (key, metric), stream in zip(metrics.items(), counts, strict=True):
         view = metric.view(predictions)
+        if metric.suits(cells := summarised(view)):
+            view = cells
         counted = metric.prepare_counts(view) if view.n_classes == 2 else None
         if counted is None:
             by_labels.setdefault(view, {})[key] = metric

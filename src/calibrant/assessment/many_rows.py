@@ -1,4 +1,7 @@
-"""Many rows of two classes are judged by fine cells that stand for them: in seconds, and in little memory."""
+"""Many rows of two classes are judged by fine cells that stand for them: in seconds, and in little memory.
+
+Of more classes, the curves and the ranges by chance of the confidence come from cells; all else comes from the rows.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,9 +36,14 @@ def summarised(rows: Predictions) -> Predictions:
     >>> summarised(few) is few
     True
     """
-    if rows.n_samples < MANY_ROWS or rows.n_classes != 2 or rows.copies is not None or not _fit(rows):
+    if rows.n_classes != 2 or not are_many(rows):
         return rows
     return rows.once("cells of many rows", lambda: _cells(rows))
+
+
+def are_many(rows: Predictions) -> bool:
+    """Return whether cells stand for the rows where that is possible."""
+    return rows.n_samples >= MANY_ROWS and rows.copies is None and _fit(rows)
 
 
 def _fit(rows: Predictions) -> bool:

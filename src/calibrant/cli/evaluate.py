@@ -112,8 +112,7 @@ def _print(
     wanted = [name for name in METRICS if name in {*names, *more}]
     found = options.assess(predictions, name, "measuring", sections=("metrics", "limits"), metrics=wanted)
     if not options.json:
-        by_cells = ", judged by fine cells that stand for them" if found.settings.get("cells") else ""
-        show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{by_cells}")
+        show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{_about_cells(found)}")
         metric_tables.print_metrics(found, names)
         show.print_lines(_about_answers(predictions, names))
     if groups is not None or isinstance(predictions, Mapping):  # Of sketches.
@@ -121,6 +120,13 @@ def _print(
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
     _print_rest(found, report, options)
     return found
+
+
+def _about_cells(found: "Assessment") -> str:
+    """Say what comes from fine cells in place of the rows."""
+    if found.settings.get("cells"):
+        return ", judged by fine cells that stand for them"
+    return ", ranges by chance from fine cells" if found.settings.get("cells_of_confidence") else ""
 
 
 def _about_answers(predictions: object, names: "Sequence[str]") -> "Iterator[str]":

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -10,6 +9,8 @@ from calibrant._border.checks import as_floats, check_level
 from calibrant._border.convert import convert
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import BoolArray, FloatArray, Rng
+from calibrant._core.line.boxes import Line
+from calibrant.binning.ties import line_of
 from calibrant.curves.bands import least_resamples, pointwise_limits
 from calibrant.curves.view import binary_view, cells_around, outcome_histogram
 from calibrant.exceptions import InputError
@@ -19,7 +20,15 @@ from calibrant.resampling.event_counts import fine_cells
 from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, ReliabilityCurve
 from calibrant.smoothing.bandwidth import Rule, bandwidth_of
-from calibrant.smoothing.kernel_regression import Boundary, KernelName, check_bandwidth, check_choice, nadaraya_watson
+from calibrant.smoothing.kernel_regression import (
+    Boundary,
+    KernelName,
+    Sums,
+    check_bandwidth,
+    check_choice,
+    frequency_at,
+    kernel_sums,
+)
 
 LEAST_SUPPORT = 0.5
 """Grid points whose neighbours count for fewer rows than this are left out."""
@@ -86,16 +95,16 @@ def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
     points = _as_grid(grid)
     view, name = binary_view(predictions)
     h = _as_bandwidth(bandwidth, view, kernel, boundary)
-    smooth = partial(nadaraya_watson, kernel=kernel, bandwidth=h, boundary=boundary)
+    sums = partial(kernel_sums, bandwidth=h, kernel=kernel, boundary=boundary)
     outcomes = view.labels.astype(float)
-    frequency, mass = smooth(view.positive, outcomes, view.weights, points)
+    frequency, mass = frequency_at(points, sums(line_of(view)), outcomes, view.weights)
     present = view.weights > 0
     kept = _within(points, view.positive[present]) & (mass >= LEAST_SUPPORT * view.weights[present].mean())
     predicted, observed, low, high = points[kept], frequency[kept], None, None
     if not kept.any():
         predicted, observed = (np.array([np.average(a, weights=view.weights)]) for a in (view.positive, outcomes))
     elif n_resamples:
-        curves = _redrawn_curves(view, predicted, smooth, n_resamples, np.random.default_rng(rng))
+        curves = _redrawn_curves(view, predicted, sums, n_resamples, np.random.default_rng(rng))
         low, high = pointwise_limits(curves, level)
     lower, upper, count, weight = cells_around(predicted, view.positive, view.weights, view.copies)
     gap = np.abs(np.interp(view.positive, predicted, observed) - view.positive)
@@ -155,21 +164,18 @@ def _within(points: FloatArray, positions: FloatArray) -> BoolArray:
     return (order >= first) & (order <= last)
 
 
-Smooth: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
-"""Takes places, outcomes, weights and points; returns the curve at the points, and the mass there."""
-
-
 def _redrawn_curves(
-    view: Predictions, points: FloatArray, smooth: Smooth, n_resamples: int, rng: np.random.Generator
+    view: Predictions,
+    points: FloatArray,
+    sums: Callable[[Line], Sums],
+    n_resamples: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Return the curves, (B, g), of labels drawn from the predictions."""
     cells = fine_cells(view) if view.copies is not None else None
     if cells is not None:  # The events of a cell are its share of them, with the weight of all its rows.
-        places, weights = cells.probs[cells.starts], cells.totals(view.row_weights[cells.order])
-        draws = (counts / cells.sizes[:, None] for counts in cells.draw(n_resamples, rng))
-        return np.concatenate([smooth(places, shares, weights, points)[0].T for shares in draws])
-    blocks = [
-        smooth(view.positive, labels.astype(float), view.weights, points)[0].T
-        for labels in redraw_labels(view, n_resamples, rng)
-    ]
-    return np.concatenate(blocks)
+        own, weights = sums(Line.of(cells.probs[cells.starts])), cells.totals(view.row_weights[cells.order])
+        shares = (counts / cells.sizes[:, None] for counts in cells.draw(n_resamples, rng))
+        return np.concatenate([frequency_at(points, own, some, weights)[0].T for some in shares])
+    own, draws = sums(line_of(view)), redraw_labels(view, n_resamples, rng)
+    return np.concatenate([frequency_at(points, own, labels.astype(float), view.weights)[0].T for labels in draws])

@@ -231,6 +231,20 @@ def _rows(predictions: Predictions, most: int) -> IntArray:
     """Return some rows with positive weight, sorted by label; the choice depends only on their values."""
     rows = np.flatnonzero(predictions.weights > 0)
     if len(rows) > most:
-        order = np.lexsort([predictions.labels[rows], *predictions.probs[rows].T])
-        rows = rows[order[np.linspace(0, len(rows) - 1, most).round().astype(int)]]
+        order = predictions.once("rows by probabilities", lambda: _by_probabilities(predictions, rows))
+        rows = order[np.linspace(0, len(rows) - 1, most).round().astype(int)]
     return rows[np.argsort(predictions.labels[rows], kind="stable")]
+
+
+def _by_probabilities(predictions: Predictions, rows: IntArray) -> IntArray:
+    """Sort rows by the probability of the last class; tied ones by that of the class before, and so on, then by label.
+
+    Few rows are tied as a rule, so only these are sorted by more than one number.
+    """
+    last = predictions.probs[rows, -1]
+    order = np.argsort(last, kind="stable")
+    same = np.diff(last[order]) == 0
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    found, some = rows[order], rows[np.sort(order[tied])]
+    found[tied] = some[np.lexsort([predictions.labels[some], *predictions.probs[some].T])]
+    return found

@@ -161,9 +161,19 @@ def nadaraya_watson(
     check_bandwidth(bandwidth)
     kernel = check_choice(kernel, "kernel", KernelName)
     boundary = check_choice(boundary, "boundary", Boundary)
+    return frequency_at(points, kernel_sums(Line.of(positions), bandwidth, kernel, boundary), outcomes, weights)
+
+
+def frequency_at(
+    points: FloatArray, sums: Sums, outcomes: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what `nadaraya_watson` returns, from kernel sums over the positions.
+
+    Sorting the positions takes longer than the sums. Where many sets of labels have the same positions, pass the same
+    `sums` for all of them.
+    """
     flat = outcomes.ndim == weights.ndim == 1
     Y, W = (a.reshape(len(a), -1).astype(float) for a in (outcomes, weights))
-    sums = kernel_sums(Line.of(positions), bandwidth, kernel, boundary)
     found = sums.at(points, np.hstack([W * Y, W]))
     hits, mass = found[:, : -W.shape[1]], found[:, -W.shape[1] :]
     peak = sums.peak(points)
