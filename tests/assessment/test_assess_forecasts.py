@@ -430,7 +430,8 @@ def test_what_mends_a_trend_is_said(words):
 def test_notes_say_what_is_by_rank():
     ensembles, others = (assess_forecasts(f, n_resamples=19, rng=1) for f in (few_members(), too_narrow()))
     words = forecast_notes(ensembles, list(ensembles.metrics), str)
-    assert any("intervals by rank of the verdict" in note for note in words)
+    assert any("intervals by rank in the verdict" in note for note in words)
     [only] = forecast_notes(others, list(others.metrics), str)
-    assert only == "the limits of mace, rmsce, mace-interval hold with at least 95%: they are wider than others"
+    said = "hold with a probability of at least 95%, so they are wider than others"
+    assert only == f"the limits of mace; rmsce; mace-interval {said}"
     assert not forecast_notes(others, ["crps"], str)

@@ -139,7 +139,7 @@ class TestCommand:
         assert {"Before and after the fix", "Groups", "Classes", "Ranking"} <= set(titles)
         shown = " ".join(capsys.readouterr().out.split())
         assert "p.csv > ts" in shown
-        assert "Every row was calibrated by a fit to the other 4 of 5 parts of the rows" in shown
+        assert "Every row was calibrated by a fit to the other 4 of 5 folds" in shown
 
     def test_forecasts_have_a_page(self, folder):
         tree, data = report(folder, "f.csv", "--mean", "mean", "--sd", "sd", "--label", "value")

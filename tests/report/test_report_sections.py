@@ -108,12 +108,19 @@ class TestViews:
             shown = {f"model {i}": replace(one, curves=own) for i, own in enumerate(curves)}
             return " ".join(views.views(as_series(shown))[0].reading)
 
-        assert "it is thick" in said(many)
+        assert "The curve is thick" in said(many)
         assert "a filled point lies outside it" not in said(many)
-        assert "it is thick" not in said(few)
-        assert "few distinct values, so that" in said(few)
-        assert "it is thick" in said(many, few)
-        assert "few distinct values in model 1, so that" in said(many, few)
+        assert "The curve is thick" not in said(few)
+        assert "few distinct values, so the curve" in said(few)
+        assert "The curve is thick" in said(many, few)
+        assert "few distinct values in model 1, so the curve" in said(many, few)
+
+    def test_the_text_speaks_of_events_or_of_right_predictions(self):
+        for view, words in (("class", "the event is rarer"), ("top-label", "the model is right less often")):
+            one = pictured(classes=("no", "yes") if view == "class" else ("a", "b", "c"))
+            one = replace(one, curve=replace(one.curve, view=view), curves={})
+            texts = {found.key: " ".join(found.reading) for found in views.views(as_series({"{0}": one}))}
+            assert all(words in texts[key] for key in ("binned", "cumulative", "bias"))
 
     def test_points_name_the_kind_of_their_limits(self):
         assert "90% band" in facts(dense_curve(), 3)
@@ -191,7 +198,7 @@ class TestMetrics:
         assert metrics.metric_notes(as_series(shown)) == []
         source = render_html(shown)
         assert "90% interval" in source
-        assert "If calibrated: what 95 of 100 data sets of a calibrated model would show." in source
+        assert "“If calibrated” holds the range in 95 of 100 data sets of a calibrated model." in source
         assert 'data-sheet="intervals"' in source
 
     def test_limits_that_are_not_known_to_cover_are_left_out_and_said_to_be(self):
@@ -200,14 +207,16 @@ class TestMetrics:
         (row,) = metrics.metric_rows(as_series(shown))
         assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance up to 0.00600")
         (note,) = metrics.metric_notes(as_series(shown))
-        assert note == "No interval for ECE, as none has known coverage: why."
+        assert note == "No interval of known coverage for ECE: why."
         assert note in render_html(shown)
 
     def test_metrics_that_are_not_shown_at_first_are_counted_in_notes(self):
         nothing = self.limits("SKCE()", low=None, high=None, method="none", reason="why")
-        shown = assessment(metrics={"skce": 0.05, "kce": 0.2}, intervals={"skce": nothing, "kce": nothing})
-        (note,) = metrics.metric_notes(as_series(shown))
-        assert note == "No interval for SKCE and 1 other, as none has known coverage: why."
+        for others, words in ((["kce"], "; KCE"), (["kce", "mmce"], " and 2 others")):
+            keys = ["skce", *others]
+            shown = assessment(metrics=dict.fromkeys(keys, 0.05), intervals=dict.fromkeys(keys, nothing))
+            (note,) = metrics.metric_notes(as_series(shown))
+            assert note == f"No interval of known coverage for SKCE{words}: why."
 
     def test_the_sum_in_the_brier_score_of_two_classes_is_said(self):
         for classes, said in ((("no", "yes"), True), (("a", "b", "c"), False)):
@@ -280,7 +289,7 @@ class TestFix:
         two = replace(one, entries=tuple(changed if e is entry else e for e in one.entries))
         nll = fix.changes(two, "after")[0]
         assert (nll.difference, nll.limits, nll.pvalue, nll.verdict) == ("\N{MINUS SIGN}0.100", "", "", "")
-        assert fix.unknown(two) == ["Log loss (NLL), as no interval has known coverage: why"]
+        assert fix.unknown(two) == ["Log loss (NLL): why"]
         assert fix.unknown(one) == []
         assert fix.rule(one) == ""
         assert "percentiles of the difference" in fix.rule(replace(one, rule="percentile"))
@@ -330,7 +339,7 @@ class TestClassesAndRanking:
         section = tree.find("section", aria_labelledby="roc-title")[0][1]
         assert "0.600" in section
         assert "0.625" in section
-        assert "Rows ranked by confidence" in section
+        assert "Rows are ranked by confidence" in section
         assert "second class" in figures.ranking_subject(as_series(pictured(classes=("no", "yes"))))
         assert tree.find("polyline", class_="curve hull")
 
@@ -364,8 +373,8 @@ class TestTests:
         rows = tables.test_rows(as_series({"a": more, "b": assessment()}))
         assert [row.label for row in rows] == ["omnibus", "Cox", "new"]
         assert rows[1].results == (("0.0537", "p = 0.5"), None)
-        assert "What it sees" in render_html(more)
-        assert "What it sees" not in render_html(assessment())
+        assert "What it detects" in render_html(more)
+        assert "What it detects" not in render_html(assessment())
 
     def test_parts_of_the_test_are_shown_with_what_gave_it_away(self):
         whole = assessment(test=omnibus())
@@ -376,7 +385,7 @@ class TestTests:
         section = Tree(render_html(whole)).find("section", aria_labelledby="test-title")[0][1]
         assert "The parts of the test behind the verdict" in section
         assert "log₁₀ p" not in section  # It is a mean that the leads have made smaller than any p-value.
-        assert "counts (1 + g)² times as much" in section
+        assert "divided by (1 + g)²" in section
         assert "observed 2.00" in section  # minus the logarithm of the smallest p-value, 0.01
         assert "The parts of the test" not in render_html(assessment())
 
@@ -439,7 +448,7 @@ class TestForecasts:
             "Could it be chance?",
             "Settings",
         ]
-        assert tree.find("p", class_="lead")[0][1].startswith("Do 80% of the values")
+        assert tree.find("p", class_="lead")[0][1].endswith("do 80% of the values fall into it?")
         assert {a["data-sheet"] for a, _ in tree.find("details") if "data-sheet" in a} == {
             *("pit", "quantiles", "intervals", "spread", "metrics", "null")
         }
@@ -465,8 +474,8 @@ class TestForecasts:
         dense = np.linspace(0.01, 0.99, 99)
         curve = replace(forecast().quantiles, nominal=dense, observed=dense, low=dense - 0.1, high=dense + 0.1)
         many = render_html(replace(forecast(), quantiles=curve, intervals=None))
-        assert "Every column is a point" in few
-        assert "Every column is a point" not in many
+        assert "Each column of quantiles is a point" in few
+        assert "Each column of quantiles is a point" not in many
 
     def test_data_holds_the_curves(self):
         tree = Tree(render_html(forecast()))

@@ -1,4 +1,4 @@
-"""Templates as compiled code, kept beside them as Python keeps its modules: to compile them takes as long as a page."""
+"""A cache of compiled templates, like Python's of modules: compiling them takes as long as making a page."""
 
 import sys
 from contextlib import suppress
@@ -12,14 +12,14 @@ from calibrant._border.files import write_atomically
 
 
 class CompiledTemplates(BytecodeCache):
-    """Code of templates in the folders where Python keeps that of modules, if these can be written to.
+    """A cache in the folders where Python keeps compiled modules; without it if they cannot be written to.
 
     Parameters
     ----------
     folder : Path
         Of the templates.
     settings : str
-        What the code depends on beside the template, the release of Jinja2 and that of Python.
+        What the code depends on besides the template and the versions of Jinja2 and Python.
     """
 
     def __init__(self, folder: Path, settings: str) -> None:
@@ -30,18 +30,18 @@ class CompiledTemplates(BytecodeCache):
         return name
 
     def get_source_checksum(self, source: str) -> str:
-        """Return what changes if the code does."""
+        """Return a checksum of everything that the code depends on."""
         return super().get_source_checksum(f"{__version__} {self.settings}\n{source}")
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Read the code, unless there is none, or none of this template."""
+        """Read the code, if there is any for this version of the template."""
         with suppress(OSError):
             content = self._place(bucket).read_bytes()
-            with suppress(Exception):  # Whatever is wrong with it, it is compiled anew.
+            with suppress(Exception):  # Whatever is wrong with the file, the template is compiled again.
                 bucket.bytecode_from_string(content)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code, in one piece, unless Python is told to keep none."""
+        """Store the code in one step, unless Python is told to write no bytecode."""
         if sys.dont_write_bytecode:
             return
         place = self._place(bucket)

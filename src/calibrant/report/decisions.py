@@ -44,7 +44,7 @@ N_POINTS = 300
 N_PROBES = 12
 
 SMALL = 0.02
-"""Below this, net benefit is that of a thousand rows: the axis has no room for many digits."""
+"""If net benefit stays below this, it is shown per thousand rows: the axis has no room for many digits."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class CostRow:
 
 
 def found_in(report: DecisionReport, series: Sequence[Series]) -> list[tuple[Series, Decisions]]:
-    """Return the series that something is known about, with that."""
+    """Return the series that the report covers, each with its decisions."""
     return [(s, report.models[s.key]) for s in series if s.key in report.models]
 
 
 def cost_rows(report: DecisionReport) -> list[CostRow]:
-    """Return what acting by the first model costs, beside a fix, all and none."""
+    """Return the cost of acting by the first model, after a fix, on all rows and on none."""
     cost = next(iter(report.models.values())).cost
     if cost is None:
         return []
@@ -187,7 +187,7 @@ def _risks(series: Series, curve: RiskCoverage, y: Scale) -> Iterator[Element]:
 
 
 def thinned(n: int) -> IntArray:
-    """Return which of n points are kept: all, or some hundred at equal steps, the first and the last among them."""
+    """Return which of n points are kept: all, or `N_POINTS` at equal steps that include the first and the last."""
     return np.unique(np.linspace(0, n - 1, min(n, N_POINTS)).round().astype(int))
 
 

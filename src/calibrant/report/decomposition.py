@@ -16,7 +16,7 @@ LEFT, WIDTH, ROW, BAR, TOP = 104.0, 200.0, 26.0, 15.0, 4.0
 
 @dataclass(frozen=True)
 class Bar:
-    """One step from nothing to the score."""
+    """One bar of the waterfall from 0 to the score."""
 
     label: str
     start: float
@@ -87,7 +87,7 @@ def _step(bar: Bar, x: Scale, y: float) -> tuple[Element, Element, Element]:
 
 
 def score_name(series: Sequence[Series], score: str) -> str:
-    """Name a score, by what is scored."""
+    """Return the name of a score, with what is scored."""
     label = NAMES.get(score, score)
     if all(s.assessment.n_classes > 2 for s in series):
         return f"{label} of the confidence"

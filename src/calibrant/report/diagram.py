@@ -1,4 +1,4 @@
-"""The reliability diagram: curves on square axes, and below them the spread of predictions; small ones of classes."""
+"""The reliability diagram with the distribution of predictions below it, and small diagrams of the classes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ def framed(parts: Sequence[Element], y: Scale, titles: tuple[str, str], key: str
 
 
 def clipped(parts: Sequence[Element]) -> Element:
-    """Cut off what leaves the frame: an inner drawing area does so by itself."""
+    """Cut off what leaves the frame: a nested SVG element clips its content."""
     inner = element("g", *parts, transform=f"translate({svg.coordinate(-LEFT)} {svg.coordinate(-TOP)})")
     return element("svg", inner, x=LEFT, y=TOP, width=SIDE, height=SIDE, class_="clip")
 
@@ -86,16 +86,16 @@ def _hints(words: Words) -> Iterator[Element]:
 
 
 LINES: dict[Kind, str] = {"faint": "curve vague", "plain": "curve", "off": "curve strong"}
-"""Classes of the stretches of a curve."""
+"""CSS classes of the stretches of a curve."""
 
 RADIUS = 5.0
-"""Of a mark that stands for all rows."""
+"""Radius of a mark that stands for all rows."""
 
 Scales = tuple[Scale, Scale]
 
 
 def _speaking_curve(series: Series, curve: ReliabilityCurve, figure: ReliabilityFigure, y: Scale) -> list[Element]:
-    """Draw a curve whose points, or some along a line, show their numbers."""
+    """Draw a curve whose points show their numbers; a line has some points along it that do."""
     chosen = spaced(figure.x) if figure.is_line else range(len(figure.x))
     marks: list[Element] = []
     for i in chosen:
@@ -106,7 +106,7 @@ def _speaking_curve(series: Series, curve: ReliabilityCurve, figure: Reliability
 
 
 def small_curve(figure: ReliabilityFigure, scales: Scales, radius: float) -> Iterator[Element]:
-    """Draw a curve that does not speak, with marks of at most this radius."""
+    """Draw a curve whose points show no numbers, with marks of at most this radius."""
     yield from _lines(figure, scales)
     for i in range(0 if figure.is_line else len(figure.x)):
         yield element("g", *_mark(figure, i, scales, 0, radius), class_="vague" if figure.vague[i] else None)
@@ -142,7 +142,7 @@ def _mark(figure: ReliabilityFigure, i: int, scales: Scales, shape: int, radius:
 
 
 def spaced(x: FloatArray, most: int = N_PROBES) -> list[int]:
-    """Return which points of a curve are at about equal distances along the axis of the predictions."""
+    """Return at most `most` points of a curve, at about equal distances along the horizontal axis."""
     if len(x) <= most:
         return [*range(len(x))]
     width = float(x[-1] - x[0]) or 1.0
@@ -168,7 +168,7 @@ def speaking(
         *parts,
         class_=class_,
         role="img",
-        # One stop of the Tab key a curve; the arrow keys lead along it.
+        # The Tab key stops once per curve; the arrow keys move along it.
         tabindex="0" if first else "-1",
         aria_label=", ".join(f"{key} {value}" for key, value in said.items()),
         data_tip="\n".join([series.label, *(f"{key}\t{value}" for key, value in said.items())]),
@@ -176,7 +176,7 @@ def speaking(
 
 
 def strip(series: Series, curve: ReliabilityCurve) -> Element:
-    """Draw how the predictions are spread, to stand below the diagram: events above the line, the rest below."""
+    """Draw the distribution of the predictions, for below the diagram: events above the line, other rows below it."""
     rows, middle = spread(curve), GAP + STRIP
     return element(
         "svg",
@@ -189,12 +189,12 @@ def strip(series: Series, curve: ReliabilityCurve) -> Element:
         data_series=str(series.index),
         hidden=None if series.shown else "",
         role="img",
-        aria_label=f"Spread of the predictions of {series.label}",
+        aria_label=f"Distribution of the predictions of {series.label}",
     )
 
 
 def bars(rows: Strip, x: Scale, base: float, tall: float) -> Iterator[Element]:
-    """Draw how the predictions are spread, by bars of at most this height."""
+    """Draw the distribution of the predictions as bars of at most this height."""
     spans = [(x(a), x(b)) for a, b in rows.spans]
     yield svg.bars(spans, [tall * v for v in rows.up.tolist()], base, "share")
     if rows.down is not None:

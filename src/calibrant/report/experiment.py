@@ -23,7 +23,7 @@ from calibrant.results.names import name
 
 
 def stars(difference: Difference | None, level: float) -> str:
-    """Return "*" if the limits of a difference exclude 0, "**" if it stays so after Holm's adjustment."""
+    """Return "*" if the limits of a difference exclude 0, "**" if it is significant after Holm's adjustment too."""
     if difference is None or not difference.is_significant:
         return ""
     return "**" if difference.adjusted <= 1 - level else "*"
@@ -31,7 +31,7 @@ def stars(difference: Difference | None, level: float) -> str:
 
 @dataclass(frozen=True)
 class PageCell:
-    """A value in words, its limits, its stars, and "better", "worse" or nothing."""
+    """A value as shown, its limits, its stars, and "better", "worse" or an empty text."""
 
     text: str
     limits: str
@@ -49,7 +49,7 @@ class PageRow:
 
 
 def value_rows(result: ExperimentResult, comparison: Comparison) -> list[PageRow]:
-    """Return a row a pipeline with its values."""
+    """Return one row per pipeline with its values."""
     return [
         PageRow(
             pipeline,
@@ -71,7 +71,7 @@ def _side(entry: Compared) -> str:
 
 
 def seed_rows(result: ExperimentResult) -> list[PageRow]:
-    """Return a row a pipeline with means and ranges over seeds."""
+    """Return one row per pipeline with means and ranges over seeds."""
     first = result.comparisons[0]
     found = {(s.pipeline, s.metric): s for s in result.summary}
     return [
@@ -102,18 +102,18 @@ def difference_words(entry: Compared, level: float) -> str:
 
 
 def rule(comparison: Comparison) -> str:
-    """Say how differences are judged, and which are not."""
+    """Say by which rule differences are judged or, for the default rule, which have no limits."""
     words = rule_in_words(comparison)
     if words:
         return f"{words[0].upper()}{words[1:]}."
     return " ".join(
-        f"No limits, and no stars, of {'; '.join(dict.fromkeys(what))}: {reason}."
+        f"No limits and no stars for {'; '.join(dict.fromkeys(what))}: {reason}."
         for reason, what in missing_differences(comparison, partial(metric_label, comparison)).items()
     )
 
 
 def findings(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
-    """Return, for every other pipeline, the metrics in which it is better than the baseline, and those in which worse.
+    """Return, for every other pipeline, the metrics in which it is better and worse than the baseline.
 
     Two stars follow a metric whose difference stays significant after Holm's adjustment.
     """
@@ -148,7 +148,7 @@ SOURCES = {"bundled": "the logits that come with calibrant", "logits": "the logi
 
 
 def source(result: ExperimentResult) -> str:
-    """Say which data the rows are of."""
+    """Return where the rows come from, for a sentence."""
     return SOURCES.get(result.data, name(result.data))
 
 
@@ -156,8 +156,8 @@ def limits_read(comparison: Comparison) -> str:
     """Say what a line in the figures of differences is."""
     if comparison.rule == "percentile":
         return (
-            "For calibration errors a line is the range over the bootstrap samples, which chance shifts, and the "
-            "colour says what the debiased errors say."
+            "For calibration errors, a line is the range over the bootstrap samples, which chance shifts; its colour "
+            "is decided by the debiased errors."
         )
     return (
         f"A line spans the {percent(comparison.level)} limits of a difference, and has a colour where these exclude 0."
@@ -181,7 +181,7 @@ PAGE = {
     "limits_read": limits_read,
     "metric_label": metric_label,
 }
-"""The functions that the template calls, and what it says."""
+"""The functions that the template calls."""
 
 
 def render_experiment(result: ExperimentResult) -> str:

@@ -22,13 +22,13 @@ from calibrant.results import (
 from calibrant.results.names import name
 
 ROW, LEFT, WIDTH = 18.0, 160.0, 190.0
-"""No wider than a telephone, on which a wider figure would be shrunk until its text cannot be read."""
+"""No wider than the screen of a phone, on which a wider figure would shrink until its text cannot be read."""
 
 SIDE, MARGIN = 150.0, 34.0
 
 
 def differences(comparison: Comparison, metric: str, label: str) -> Element:
-    """Draw the difference of every pipeline to the baseline, with its limits."""
+    """Draw the difference of every pipeline from the baseline, with its limits."""
     entries = [comparison.entry(model, metric) for model in comparison.models if model != comparison.baseline]
     shown = [entry for entry in entries if _is_drawn(entry.difference)]
     ends = [limit for entry in shown if entry.difference for limit in known_limits(entry.difference) or ()]
@@ -105,7 +105,7 @@ def learning(curve: LearningCurve, metric: str, label: str) -> Element:
     lines = {calibrator: _finite(curve.of(calibrator, metric)) for calibrator in curve.calibrators}
     before = curve.baseline[metric]
     values = [point.value for points in lines.values() for point in points]
-    # Predictions as they are may be far worse than all others, and would leave these no room.
+    # Uncalibrated predictions may be far worse than all others, and would leave these no room.
     reach = 1.5 * (max(values, default=1.0) - min(values, default=0.0))
     is_near = math.isfinite(before) and before - max(values, default=before) <= reach
     ends = values + ([before] if is_near else [])

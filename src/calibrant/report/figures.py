@@ -63,7 +63,7 @@ def gauge_limit(verdicts: Sequence[Verdict]) -> float:
 
 
 def share_bar(value: str, limit: str) -> Element:
-    """Draw a number, as tables hold it, as a short bar beside it."""
+    """Draw a number of a table as a short bar; `limit` has the full length."""
     share = float(value) / (float(limit) or 1.0)
     width = 60 * share if np.isfinite(share) else 0.0
     bar = element("rect", x=0, y=2, width=width, height=8, rx=1)
@@ -82,11 +82,11 @@ def null_bins(test: TestResult) -> tuple[FloatArray, IntArray]:
 
 
 N_LETTERS = 34
-"""As many letters fit below a histogram; a longer title takes another line."""
+"""Number of letters that fit below a histogram; a longer title is broken into lines."""
 
 
 def null_histogram(test: TestResult, title_id: str, axis: str = "Statistic under calibration") -> Element:
-    """Draw what the statistic would be under calibration, and what it is."""
+    """Draw the histogram of the statistic under calibration, and a line at the observed value."""
     edges, counts = null_bins(test)
     inside = bool(np.isfinite(test.statistic))
     low, high = float(edges[0]), float(edges[-1])
@@ -155,5 +155,5 @@ def _probe(series: Series, ranking: ROCOutline, i: int, *, first: bool) -> Eleme
 def ranking_subject(series: Sequence[Series]) -> str:
     """Say what is ranked."""
     if any(s.assessment.n_classes > 2 for s in series):
-        return "Rows ranked by confidence; positive are those whose predicted class is right."
-    return "Rows ranked by the predicted probability of the second class."
+        return "Rows are ranked by confidence; a row is positive if its predicted class is right."
+    return "Rows are ranked by the predicted probability of the second class."

@@ -91,7 +91,7 @@ def judged(entry: Compared, level: float) -> str:
 
 
 def _is_alone(entry: Compared, level: float) -> bool:
-    """Whether the interval excludes 0, and the p-value that is adjusted for several differences is not small."""
+    """Return whether the interval excludes 0 although the p-value adjusted for several differences is not small."""
     return bool(favours(entry)) and entry.difference is not None and entry.difference.adjusted > 1 - level
 
 
@@ -125,7 +125,7 @@ def _interval(value: float, low: float, high: float, verdict: str) -> Element | 
 
 
 def headline(how: Fix) -> str:
-    """Say which method was used, and who chose it."""
+    """Name the method: in the words of the recommendation, or the method that the caller chose."""
     if how.recommendation is None:
         return f"The fix: {how.method}."
     return how.recommendation.headline
@@ -135,8 +135,8 @@ def honest(how: Fix) -> str:
     """Say why the numbers after the fix can be believed."""
     doubt = "" if how.converged else " Its optimiser did not converge in every fold: do not rely on it."
     return (
-        f"Every row was calibrated by a fit to the other {how.n_folds - 1} of {how.n_folds} parts of the rows, so that "
-        f"no row was judged by a map that had seen its {'value' if how.changed is None else 'label'}.{doubt}"
+        f"Every row was calibrated by a fit to the other {how.n_folds - 1} of {how.n_folds} folds, so no row was "
+        f"judged by a map that had seen its {'value' if how.changed is None else 'label'}.{doubt}"
     )
 
 
@@ -156,11 +156,11 @@ def overlay(series: Sequence[AnySeries]) -> Element | None:
 def unknown(comparison: Comparison) -> list[str]:
     """Say which differences have no limits with known coverage, and why."""
     missing = missing_differences(comparison, lambda metric: of_metric(comparison, metric).label)
-    return [f"{'; '.join(what)}, as no interval has known coverage: {reason}" for reason, what in missing.items()]
+    return [f"{'; '.join(what)}: {reason}" for reason, what in missing.items()]
 
 
 def origin(comparison: Comparison) -> str:
-    """Say how the limits were made, to begin a sentence."""
+    """Say how the limits were computed, as the beginning of a sentence."""
     return _capital(limits_in_words(comparison, named=lambda metric: of_metric(comparison, metric).label))
 
 
@@ -171,7 +171,7 @@ def rule(comparison: Comparison) -> str:
 
 
 def bandwidth(comparison: Comparison) -> str:
-    """Say which metrics share a bandwidth here, and so differ from the values of each model by itself."""
+    """Say which metrics share a bandwidth here, so that their values differ from those in the table of metrics."""
     words = bandwidth_in_words(comparison, lambda metric: of_metric(comparison, metric).label)
     return f" {words}; in the table of metrics each model has its own." if words else ""
 
@@ -193,7 +193,7 @@ def headings(advice: Recommendation | ForecastRecommendation) -> tuple[str, ...]
 
 
 def cells(candidate: Candidate | ForecastCandidate) -> tuple[str, ...]:
-    """Return the same of one candidate."""
+    """Return what these columns hold for one candidate."""
     if isinstance(candidate, ForecastCandidate):
         return tuple("" if value is None else number(value) for value in (candidate.coverage, candidate.mace))
     return (number(candidate.accuracy), number(candidate.kde_ece), percent(candidate.changed))

@@ -10,7 +10,7 @@ from calibrant.report.svg import Element, Scale, element
 from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
 
 FEW = 25
-"""Up to this many levels, as those of columns of quantiles, are marked one by one."""
+"""Up to this number of levels, for example of quantile columns, each is marked."""
 
 FORMS = {"quantile": "Level of the predicted quantile", "interval": "Level of the central interval"}
 
@@ -21,12 +21,12 @@ def having(series: Sequence[ForecastSeries], what: str) -> list[ForecastSeries]:
 
 
 def has_columns(series: Sequence[ForecastSeries]) -> bool:
-    """Whether quantiles are given by few columns, which are marked one by one."""
+    """Return whether forecasts are a few quantile columns, each of which is marked."""
     return any(s.assessment.quantiles is not None and len(s.assessment.quantiles.nominal) <= FEW for s in series)
 
 
 def pit_diagram(series: ForecastSeries, key: str) -> Element:
-    """Draw how the transforms are spread, and the limits of each bar under calibration."""
+    """Draw the histogram of the transforms, and the limits of each bar under calibration."""
     found = series.assessment.pit
     if found is None:
         raise TypeError("there is no histogram of transforms to draw.")

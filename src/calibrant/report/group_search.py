@@ -17,7 +17,7 @@ MOST = 50
 
 @dataclass(frozen=True)
 class Row:
-    """A group as it stands in the table."""
+    """A group as the table shows it."""
 
     label: str
     direction: str
@@ -67,7 +67,7 @@ def _half(group: FoundGroup) -> str:
 
 
 def _first(group: FoundGroup) -> str:
-    """Return the mean prediction; of forecasts, the mean place of targets if that is what is off."""
+    """Return the mean prediction or, for forecasts with a biased centre, the mean place of the targets."""
     if group.what == "spread":
         return ""
     return f"{percent(group.predicted if group.what == 'probability' else group.observed, 1)}"
@@ -96,5 +96,5 @@ def _drawn(group: FoundGroup, reach: float) -> Element:
 
 
 def left_out(found: GroupFindings) -> str:
-    """Name the columns that no groups were made of."""
+    """Name the columns that were not searched, with the reasons."""
     return "; ".join(f"{name(column)}: {reason}" for column, reason in found.left_out.items())

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 150.0, 20.0
 
 @dataclass(frozen=True)
 class Row:
-    """A group, or all rows, as it stands in the table."""
+    """A group, or all rows, as the table shows it."""
 
     label: str
     fitted: str
@@ -31,7 +31,7 @@ class Row:
 
 
 def rows(check: IntervalCheck) -> list[Row]:
-    """Return all rows together, and then each group."""
+    """Return the row of all data together, then one row per group."""
     least = min(min(part.before, part.covered, check.level) for part in (check.total, *check.parts))
     x = Scale(max(0.0, least - 0.05), 1.0, 4, WIDTH - 4)
     return [_row(part, check.level, x) for part in (check.total, *check.parts)]

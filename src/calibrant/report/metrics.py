@@ -26,7 +26,7 @@ class Cell:
 
     @property
     def beneath(self) -> str:
-        """What stands below the value where columns are for other assessments: limits, or what chance gives."""
+        """What stands below the value if each assessment has a column: its limits, or the range by chance."""
         if self.interval:
             return self.interval
         return f"by chance {self.chance}" if self.chance else ""
@@ -52,7 +52,7 @@ class Section:
 
 
 def metric_sections(series: Sequence[AnySeries]) -> list[Section]:
-    """Return the rows by their groups: what a reader looks for first, then the rest, which is folded."""
+    """Return the rows by group: the principal metrics first, then the rest, which is folded."""
     rows = metric_rows(series)
     first = _first_looked_for(series)
     sections = []
@@ -99,7 +99,7 @@ def _cell(estimate: Estimate, interval: Interval | None, best: str | None) -> Ce
 
 
 def _best_text(values: Sequence[float], better: str) -> str | None:
-    """Return the best value as it is shown: values that look equal are marked alike, and not at all if all do."""
+    """Return the best value as shown, so that values that look equal are all marked; None if all look equal."""
     comparable = [v for v in values if not math.isnan(v)]
     if better == "none" or len({number(v) for v in comparable}) < 2:
         return None
@@ -109,7 +109,7 @@ def _best_text(values: Sequence[float], better: str) -> str | None:
 def chance_note(series: Sequence[AnySeries]) -> str:
     """Say what the ranges by chance are, if there are any."""
     ranges = any(interval.null is not None for s in series for interval in s.limits.values())
-    return f"what {CALIBRATED} would show" if ranges else ""
+    return f"the range in {CALIBRATED}" if ranges else ""
 
 
 def interval_level(series: Sequence[AnySeries]) -> float | None:
@@ -122,7 +122,7 @@ def _has_two_classes(series: AnySeries) -> bool:
 
 
 def metric_notes(series: Sequence[AnySeries]) -> list[str]:
-    """Say what a value is the sum of, why one is not finite, where its metric knows, and why there are no limits."""
+    """Return cautions about values for two classes, why values are infinite, and why there are no limits."""
     first = _first_looked_for(series)
     of_two = (estimate for s in series if _has_two_classes(s) for estimate in s.assessment.metrics.values())
     said = cautions((estimate.about.label, estimate) for estimate in of_two if estimate.about)
@@ -140,17 +140,18 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
         notes += [f"{s.label}: {note}." for note in fit_caveats(named)]
     for s in series:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
-            shown = [key for key in keys if key in first] or keys
+            principal = [key for key in keys if key in first]
+            shown = principal if principal and len(keys) > len(principal) + 1 else keys
             labels = "; ".join(of_result(s.assessment.metrics[key], key).label for key in shown)
             rest = len(keys) - len(shown)
             others = f" and {counted(rest, 'other')}" if rest else ""
-            notes.append(f"No interval for {labels}{others}, as none has known coverage: {reason}.")
+            notes.append(f"No interval of known coverage for {labels}{others}: {reason}.")
         notes += _of_forecasts(s)
     return list(dict.fromkeys(notes))
 
 
 def _of_forecasts(series: AnySeries) -> list[str]:
-    """Say what limits and ranks mean, if these are forecasts."""
+    """Return the notes on limits and ranks of forecasts; none for classes."""
     found = series.assessment
     if not isinstance(found, ForecastAssessment):
         return []

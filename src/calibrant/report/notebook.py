@@ -43,7 +43,7 @@ def notebook_html(result: object) -> str:
     Parameters
     ----------
     result : result
-        Of any kind; those that have no table of their own are shown field by field.
+        Any result; those without a table of their own are shown field by field.
     """
     parts = [*TABLES.get(type(result), _fields)(result)]
     if type(result) in SKETCHES:
@@ -99,7 +99,7 @@ def _fields(result: "DataclassInstance") -> list[Element]:
 
 
 def _is_long(value: object) -> bool:
-    """Return whether a value can only be described."""
+    """Return whether a value is too long to be written out."""
     return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))
 
 
@@ -149,7 +149,7 @@ def _measures(result: Measures) -> list[Element]:
 
 
 def _page(result: Page) -> list[Element]:
-    """Show the page in a frame of its own, from which nothing reaches the notebook."""
+    """Show the page in a sandboxed frame, which cannot reach the notebook."""
     style = "width: 100%; height: 40em; border: 1px solid #ccc"
     sandbox = "allow-scripts allow-downloads"
     return [element("iframe", "", srcdoc=result.html, sandbox=sandbox, style=style, title=result.title)]

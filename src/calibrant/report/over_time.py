@@ -1,4 +1,4 @@
-"""The page about calibration over time: one story, its evidence, and the days behind it; from results only."""
+"""The page about calibration over time: the verdict, its evidence, and every day; from results only."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ def written_evidence(log_e: float) -> str:
 
 
 def repair_rows(result: WatchResult) -> list[tuple[str, bool, list[str]]]:
-    """Return for every repair its name, whether it is the one, and its numbers."""
+    """Return for every repair its name, whether it was chosen, and its numbers."""
     repair = None if result.change is None else result.change.repair
     if repair is None:
         return []
@@ -156,7 +156,7 @@ MANY_DAYS = 120
 
 
 def days_axis(days: Sequence[WatchedDay], y: float) -> tuple[Scale, Element]:
-    """Return the scale of days by their number, and its axis with some of their names."""
+    """Return the horizontal scale, on which days are numbered from 0, and its axis with the names of some days."""
     x = Scale(-0.5, max(len(days), 2) - 0.5, LEFT, WIDTH - RIGHT)
     step = max(1, math.ceil(len(days) / N_LABELS))
     # A name near an end stays within the figure.
@@ -198,7 +198,7 @@ def _tip(day: WatchedDay, x: float, y: float, radius: float) -> Element:
 
 
 def _powers(x: Scale, y: Scale) -> list[Element]:
-    """Rule the area at powers of ten, with their names on the left."""
+    """Draw grid lines at powers of ten, with their labels on the left."""
     step = max(1, round((y.high - y.low) / 6))
     ticks = [value for value in range(math.ceil(y.low), math.floor(y.high) + 1) if value % step == 0]
     lines = [svg.line(x.start, y(value), x.stop, y(value), "grid") for value in ticks]
@@ -206,7 +206,7 @@ def _powers(x: Scale, y: Scale) -> list[Element]:
 
 
 def _when(result: WatchResult, x: Scale, height: float) -> list[Element]:
-    """Mark since when calibration is changed, the range of that day, the end if it has passed, and the alarm."""
+    """Mark the first day of the change and its range, the last day if the change has passed, and the alarm."""
     change = result.change
     if change is None:
         return []
@@ -223,7 +223,7 @@ def _when(result: WatchResult, x: Scale, height: float) -> list[Element]:
 
 
 def _names(since: float, until: float | None, x: Scale, height: float) -> list[Element]:
-    """Name the first line, and draw and name that of the end: the names stand on either side, within the figure."""
+    """Label the line of the change; draw and label the line of its end, if any. Labels stay within the figure."""
     if until is None:
         return [svg.text(since, TOP - 6, "changed", "tick", "end" if since > WIDTH / 2 else "start")]
     return [
@@ -244,7 +244,7 @@ def coefficient_chart(result: WatchResult, which: str, label: str, expected: flo
     height = 190.0
     found = [(i, getattr(day, which), getattr(day, f"{which}_error")) for i, day in enumerate(result.days)]
     known = [(i, value, WIDE * error) for i, value, error in found if value is not None and error < 10]
-    # Days with few events have limits without end: they do not decide the scale.
+    # Days with few events have very wide limits: they do not decide the scale.
     spread = sorted(abs(value - expected) + error for _, value, error in known) or [0.0]
     reach = 1.15 * max(min(spread[-1], 2 * spread[math.floor(0.9 * (len(spread) - 1))]), 0.05)
     y = Scale(expected - reach, expected + reach, height, TOP)

@@ -81,7 +81,7 @@ def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, object
 
 
 def _without_words(record: dict[str, Any]) -> dict[str, object]:
-    """Leave out how metrics and tests are presented: the page says that."""
+    """Leave out the descriptions of metrics and tests: the text of the page holds them."""
     for result in (record["test"], *record["metrics"].values(), *record.get("tests", {}).values()):
         del result["about"]
     return record
@@ -141,12 +141,12 @@ CLASSES = Kind(
         "ranking",
         "settings",
     ),
-    redrawn="the labels were drawn from the predictions",
+    redrawn="labels drawn from the predictions",
 )
 FORECASTS = Kind(
-    question="Do 80% of the values fall into what the model gives a probability of 80%?",
+    question="When the model gives a range a probability of 80%, do 80% of the values fall into it?",
     sections=("verdicts", "forecasts", "metrics", "fix", "intervals", "groups", "group_search", "test", "settings"),
-    redrawn="the values were drawn from the forecasts",
+    redrawn="values drawn from the forecasts",
 )
 
 
@@ -187,7 +187,7 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_EL
 
 
 def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **content: object) -> str:
-    """Fill a template, with the style that all pages share and a further sheet, and a policy that allows these only."""
+    """Fill a template, with the common style sheet, one of its own, and a policy that allows nothing else."""
     style = asset("style.css") + (asset(sheet) if sheet else "")
     own = {"policy": policy(style, script), "style": Verbatim(style), "script": Verbatim(script)}
     return environment().get_template(template).render(title=names.name(title, limit=200), **own, **content)
@@ -273,7 +273,7 @@ def _finalize(value: object) -> object:
 
 
 def _changed(file: Path) -> int:
-    """Return when a file was last written, 0 if it is no file of its own: settings of templates stand in this one."""
+    """Return when a file was last written, or 0 if it is not a file of its own, as in a zip archive."""
     try:
         return file.stat().st_mtime_ns
     except OSError:

@@ -20,7 +20,7 @@ N_SHOWN = 6
 
 @dataclass(frozen=True, eq=False)
 class Marked:
-    """Something with a name, a colour and a shape, which repeat together only after twelve of them."""
+    """Something with a name, a colour and a shape; the pair of colour and shape repeats after twelve."""
 
     index: int
     key: str
@@ -76,12 +76,12 @@ class Series(Marked):
 
     @property
     def limits_sheet(self) -> str:
-        """Where they are in the data of an assessment."""
+        """Where the limits are in the data of an assessment."""
         return "intervals"
 
     @property
     def tests(self) -> Mapping[str, TestResult]:
-        """All tests, by name, that behind the verdict first."""
+        """All tests, by name; the test behind the verdict comes first."""
         return {"omnibus": self.assessment.test, **self.assessment.tests}
 
     @property
@@ -91,7 +91,7 @@ class Series(Marked):
 
     @property
     def gap_words(self) -> str:
-        """What it is."""
+        """What the gap is."""
         if self.assessment.n_classes == 2:
             return "mean probability of the second class minus its frequency"
         return "mean confidence minus accuracy"
@@ -115,7 +115,7 @@ class ForecastSeries(Marked):
 
     @property
     def limits_sheet(self) -> str:
-        """Where they are in the data of an assessment, in which intervals are those of the forecasts."""
+        """Where the limits are in the data of an assessment; "intervals" are those of the forecasts."""
         return "limits"
 
     @property
@@ -130,7 +130,7 @@ class ForecastSeries(Marked):
 
     @property
     def gap_words(self) -> str:
-        """What it is."""
+        """What the gap is."""
         level = self.assessment.settings.get("interval", 0.9)
         if not isinstance(level, float):
             return "probability between the outer quantiles minus the share of values there"
@@ -146,7 +146,7 @@ AnyAssessments: TypeAlias = Assessment | ForecastAssessment | Mapping[str, Asses
 
 
 def series_of(assessments: AnyAssessments) -> Sequence[AnySeries]:
-    """Return the assessments in their order, each with its number: all of the kind of the first."""
+    """Return the assessments in order, numbered; all must be of the same kind as the first."""
     first = next(iter(assessments.values()), None) if isinstance(assessments, Mapping) else assessments
     return as_forecast_series(assessments) if isinstance(first, ForecastAssessment) else as_series(assessments)
 

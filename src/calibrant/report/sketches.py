@@ -36,11 +36,11 @@ STYLES = {
     "whisker": {"stroke": BLUE},
     "whisker soft": {"stroke": "currentColor", "stroke-width": "6", "stroke-opacity": "0.2"},
 }
-"""What the style sheet of the page says about its classes: in a notebook there is none."""
+"""The style of each CSS class of the page: a notebook has no style sheet of ours."""
 
 
 def _inline(drawn: Element) -> Element:
-    """Give an element, and all within it, the attributes that its class stands for."""
+    """Replace the CSS class of an element, and of all within it, by its attributes."""
     own = {key: value for key, value in drawn.attributes.items() if key != "class"}
     inner = tuple(_inline(child) if isinstance(child, Element) else child for child in drawn.children)
     return Element(drawn.tag, {**own, **STYLES.get(drawn.attributes.get("class", ""), {})}, inner)
@@ -72,7 +72,7 @@ def _unit() -> tuple[Scale, Scale]:
 
 
 def _reliability(curve: ReliabilityCurve) -> Element:
-    """Draw what the page draws; what is off is red."""
+    """Draw what the page draws, with the points that are off in red."""
     (x, y), curve, words = _unit(), thin_curve(curve), WORDS[curve.view]
     marks = [
         *bars(spread(curve), x, -STRIP, STRIP),

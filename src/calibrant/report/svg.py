@@ -32,8 +32,8 @@ class Element:
 
 
 def _safe(content: str) -> str:
-    """Escape text, and make visible what is not seen; tips are made of lines and tabulators, which stay."""
-    return content if _PLAIN(content) else escape(content.translate(_UNSEEN))  # Most are coordinates.
+    """Escape text, and make invisible characters visible; line ends and tabs stay, since tooltips consist of them."""
+    return content if _PLAIN(content) else escape(content.translate(_UNSEEN))  # Most texts are coordinates.
 
 
 def element(tag: str, *children: Element | str, **attributes: str | float | None) -> Element:
@@ -83,7 +83,7 @@ class Scale:
         return abs(self.stop - self.start)
 
     def ticks(self, about: int = 5) -> list[tuple[float, str]]:
-        """Return round values with their labels, roughly as many as requested.
+        """Return about this number of round values, with their labels.
 
         Examples
         --------
@@ -110,7 +110,7 @@ def text(x: float, y: float, content: str, class_: str, anchor: str = "middle") 
 
 
 def polyline(xs: Sequence[float], ys: Sequence[float], class_: str) -> Element:
-    """Join points, given in pixels."""
+    """Join points by lines, given in pixels."""
     points = " ".join(f"{coordinate(x)},{coordinate(y)}" for x, y in zip(xs, ys, strict=True))
     return element("polyline", points=points, class_=class_)
 
@@ -123,9 +123,9 @@ def band(xs: Sequence[float], low: Sequence[float], high: Sequence[float], class
 
 
 def bars(spans: Sequence[tuple[float, float]], heights: Sequence[float], base: float, class_: str) -> Element:
-    """Stand bars on a baseline, given in pixels; those of any height stay visible, and a gap parts neighbours.
+    """Draw bars on a baseline, given in pixels; each stays visible, however small, and a gap parts neighbours.
 
-    Negative heights hang below the baseline. All bars are one path, which takes a fifth of the room of rectangles.
+    Bars of negative height hang below the baseline. All are one path, which takes a fifth of the bytes of rectangles.
     """
     shapes = []
     for (left, right), height in zip(spans, heights, strict=True):
@@ -148,7 +148,7 @@ def axis_left(scale: Scale, x: float, label: str, *, about: int = 5) -> Element:
     ticks = list(scale.ticks(about))
     marks = [text(x - 7, scale(value) + 4, written, "tick", "end") for value, written in ticks]
     middle = (scale.start + scale.stop) / 2
-    away = 40 if max((len(written) for _, written in ticks), default=0) > 3 else 36  # Letters are larger on telephones.
+    away = 40 if max((len(written) for _, written in ticks), default=0) > 3 else 36  # Letters are larger on phones.
     turned = element(
         "text",
         label,
@@ -160,7 +160,7 @@ def axis_left(scale: Scale, x: float, label: str, *, about: int = 5) -> Element:
 
 
 def grid(x: Scale, y: Scale, *, about: int = 5) -> Iterator[Element]:
-    """Rule the area between two scales at their ticks."""
+    """Draw grid lines at the ticks of two scales."""
     for value, _ in x.ticks(about):
         yield line(x(value), y.start, x(value), y.stop, "grid")
     for value, _ in y.ticks(about):
@@ -168,7 +168,7 @@ def grid(x: Scale, y: Scale, *, about: int = 5) -> Iterator[Element]:
 
 
 def marker(shape: int, x: float, y: float, radius: float, class_: str) -> Element:
-    """Draw one of the shapes of about equal area: circle, square, diamond, triangle; the fifth points downwards."""
+    """Draw one of five shapes of about equal area: circle, square, diamond, triangle, triangle pointing downwards."""
     if shape == 0:
         return element("circle", cx=x, cy=y, r=radius, class_=class_)
     size = radius * (0.9, 1.25, 1.35, 1.35)[shape - 1]

@@ -27,7 +27,7 @@ from calibrant.results.parts import TestedParts, part_name
 
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:
-    """Return the description of a result; one without goes by its name alone."""
+    """Return the description of a result; without one, its label is the key."""
     return Description(label=key) if result is None or result.about is None else result.about
 
 
@@ -47,11 +47,11 @@ STATUS = {
 """The label of each code of a verdict; other codes are shown as they are."""
 
 DIRECTIONS = ("over-confident", "under-confident", "biased", "miscalibrated")
-"""Codes of what was found."""
+"""Codes of verdicts that found miscalibration."""
 
 
 def status(verdict: Verdict) -> str:
-    """Return what a verdict is called, small errors as such."""
+    """Return what a verdict is called, with "Slightly" for errors within the tolerance."""
     called = STATUS.get(verdict.code, verdict.code)
     if verdict.code in DIRECTIONS and verdict.size == "within tolerance":
         return f"Slightly {called.lower()}"
@@ -59,17 +59,17 @@ def status(verdict: Verdict) -> str:
 
 
 def limits_heading(assessment: Assessment | ForecastAssessment) -> str:
-    """Return what the limits of the error are called: those of forecasts may hold with more than 95%."""
+    """Return what the limits of the error are called in a list of facts."""
     return f"Its {limits_name(assessment)}"
 
 
 def limits_name(assessment: Assessment | ForecastAssessment) -> str:
-    """Return what such limits are called in a table."""
+    """Return what the limits of the error are called: those of forecasts may hold with more than 95%."""
     return "limits (at least 95%)" if isinstance(assessment, ForecastAssessment) else "95% limits"
 
 
 def limits(verdict: Verdict) -> str:
-    """Return the limits of the error, if there are any."""
+    """Return the limits of the error, or "not known"."""
     if verdict.low is None or verdict.high is None:
         return "not known"
     return f"{number(verdict.low)} to {number(verdict.high)}"
@@ -77,7 +77,7 @@ def limits(verdict: Verdict) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a sortable table: its name, and its numbers as sorted by the script and as shown."""
+    """A row of a sortable table: its name, and for each number what the script sorts by and what is shown."""
 
     name: str
     cells: tuple[tuple[str, str], ...]
@@ -153,7 +153,7 @@ def _machine(value: float) -> str:
 
 
 def gaps(series: Sequence[AnySeries]) -> list[tuple[str, str]]:
-    """Return the kinds of gaps on the page with what they are, each once."""
+    """Return the name and the meaning of every kind of gap on the page, each once."""
     return list(dict.fromkeys((s.gap, s.gap_words) for s in series))
 
 
@@ -168,7 +168,7 @@ def test_pvalue(assessment: Assessment | ForecastAssessment) -> str:
 
 
 def setting_rows(series: Sequence[AnySeries]) -> list[tuple[str, list[str]]]:
-    """Return one row a setting: a single value where all assessments agree, else one for each."""
+    """Return one row per setting: a single value where all assessments agree, otherwise one value per assessment."""
     keys = dict.fromkeys(str(key) for s in series for key in s.assessment.settings)
     rows = []
     for key in keys:
@@ -194,11 +194,11 @@ class PartRow:
     label: str
     sees: str
     results: tuple[tuple[str, str, bool] | None, ...]
-    """P-value, direction or class, and whether it is the part that the verdict speaks of."""
+    """P-value, class and direction, and whether it is the part named in the verdict."""
 
 
 def part_rows(series: Sequence[AnySeries]) -> list[PartRow]:
-    """Return a row per part of the tests behind the verdicts, in their order; none if they have no parts."""
+    """Return a row per part of the tests behind the verdicts, in order; no rows if the tests have no parts."""
     keys = dict.fromkeys(key for s in series for key in _parts(s.assessment.test))
     rows = []
     for key in keys:
@@ -224,7 +224,7 @@ def _part(one: AnySeries, key: str) -> tuple[str, str, bool] | None:
 
 
 def strength(test: TestResult) -> TestResult:
-    """Return the test as it is drawn: of an omnibus test, minus the logarithm of the mean p-values."""
+    """Return the test as drawn: for an omnibus test, minus the decimal logarithm of its statistic and redraws."""
     if "parts" not in test.details or test.null is None:
         return test
     null = -np.log10(np.asarray(test.null, dtype=float))
@@ -259,5 +259,5 @@ def _written(result: TestResult | None) -> tuple[str, str] | None:
 
 
 def limits_text(interval: Interval | None) -> str:
-    """Return limits in words, nothing if there are none."""
+    """Return limits in words; an empty text if there are none."""
     return between(shown_limits(interval), number)

@@ -1,4 +1,4 @@
-"""Results made light enough for a page: curves of a few hundred points, without what no reader of a page uses."""
+"""Results reduced to what a page shows: curves of a few hundred points, and the classes with the largest errors."""
 
 from dataclasses import replace
 
@@ -11,12 +11,12 @@ from calibrant.results.drawing import LIMITS, worst_first
 
 
 def position(value: float) -> str:
-    """Return a probability with three decimals: ends of intervals line up better than with significant digits."""
+    """Return a probability with three decimals, which line up better than significant digits."""
     return decimals(value) if 0 < value < 1 else number(value).removesuffix(".00")
 
 
 def facts(curve: ReliabilityCurve, i: int) -> dict[str, str]:
-    """Return what a point of a curve says when it is pointed at."""
+    """Return what the tooltip of a point of a curve says."""
     share = float(curve.weight[i]) / (float(curve.weight.sum()) or 1.0)
     found = {
         "Predictions": f"{position(float(curve.lower[i]))} to {position(float(curve.upper[i]))}",
@@ -31,7 +31,7 @@ def facts(curve: ReliabilityCurve, i: int) -> dict[str, str]:
 
 
 MAX_POINTS = 300
-"""A curve with more points is thinned: on a screen they would run together."""
+"""Curves with more points are thinned: on a screen the points would run together."""
 
 FIRST_STEP = 1 / 200
 """The smallest move, as a share of an axis, that a thinned curve shows."""
@@ -60,7 +60,7 @@ def _worst_classes(classwise: ClasswiseCurves) -> ClasswiseCurves:
 
 
 def thin_curve(curve: ReliabilityCurve) -> ReliabilityCurve:
-    """Return a curve of at most `MAX_POINTS` points, each standing for its own rows and those up to the next."""
+    """Return a curve of at most `MAX_POINTS` points; each stands for its own rows and those before the next point."""
     limits = [a for a in (curve.low, curve.high) if a is not None]
     kept = thin(np.column_stack([curve.predicted, curve.observed, *limits]))
     if len(kept) == len(curve.predicted):
@@ -80,10 +80,10 @@ def thin_curve(curve: ReliabilityCurve) -> ReliabilityCurve:
 
 
 def thin(columns: FloatArray) -> IntArray:
-    """Return the rows to keep of points (m, d) along a curve: both ends, and those where something moves.
+    """Return which of the points (m, d) along a curve to keep: both ends, and those where a column moves.
 
-    A point is kept if any column has moved by a step since the last that was, and so is the point before it, so that
-    jumps stay jumps. The step is as small as the number of points allows.
+    A point is kept if any column has moved by at least a step since the last point kept. The point before it is kept
+    too, so that jumps stay jumps. The step is the smallest, on a grid, that keeps at most `MAX_POINTS` points.
     """
     n_points = len(columns)
     if n_points <= MAX_POINTS:

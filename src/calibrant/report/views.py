@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from calibrant._border.numerals import count, counted, number, percent, signed, significant
 from calibrant.report import svg
@@ -20,17 +21,29 @@ from calibrant.report.svg import Element, Scale, element
 from calibrant.results import CumulativeCurve, ReliabilityCurve
 from calibrant.results.drawing import is_dense
 
-DIAGONAL = (
-    "A calibrated model follows the dashed diagonal. Below it, the event is rarer than predicted; above it, more "
-    "frequent."
-)
+
+class Outcome(NamedTuple):
+    """How sentences speak of what a curve predicts."""
+
+    rarer: str
+    more: str
+    happened: str
+
+
+OUTCOMES = {
+    "class": Outcome("the event is rarer than predicted", "more frequent", "the event happened"),
+    "top-label": Outcome("the model is right less often than it says", "more often", "the model is right"),
+}
+"""By the view of a curve: the probability of a class, or the confidence in the predicted class."""
+
+DIAGONAL = "A calibrated model follows the dashed diagonal. Below it, {rarer}; above it, {more}."
 ISOTONIC = (
     "The curve is the best non-decreasing fit to the outcomes; it needs no bins. The shaded band is where the curve of "
     "a calibrated model lies, at any one prediction, with probability {level}."
 )
-DENSE = "Where the curve leaves the band, it is thick."
+DENSE = "The curve is thick where it leaves the band."
 SPARSE = (
-    "The predictions have few distinct values{of}, so that the curve is drawn point by point. The bar at a point is "
+    "The predictions have few distinct values{of}, so the curve is drawn point by point. The bar at a point is "
     "the band there, and a filled point lies outside it; larger points stand for more rows."
 )
 BINNED = (
@@ -38,20 +51,20 @@ BINNED = (
     "diagonal; larger points stand for more rows, and faint ones for too few to say much."
 )
 KERNEL = (
-    "The curve is the frequency among rows of similar prediction, by kernel regression. The band is where the same "
-    "estimate lies for a calibrated model; smoothing bends it, so that it need not follow the diagonal."
+    "The curve is the frequency among rows with similar predictions, by kernel regression. The band is where the same "
+    "estimate lies for a calibrated model; smoothing bends it, so it need not follow the diagonal."
 )
 BIAS = (
     "The bias of each bin, its mean prediction minus the frequency, on a scale of its own, so that small errors show. "
-    "Above 0, the event is rarer than predicted; below it, more frequent."
+    "Above 0, {rarer}; below 0, {more}."
 )
 BIAS_LIMITS = (
     "Whiskers are {level} intervals, and a filled point is one whose interval misses 0. The axis fits the points that "
     "stand for 98% of the rows; triangles at its ends are points beyond it."
 )
 STRIPS = (
-    "The strips show how the predictions are spread, on a root scale: above the line rows where the event happened, "
-    "below it the others. The number is the share of the tallest bar."
+    "The strips below show the distribution of the predictions, on a square-root scale: above the line the rows where "
+    "{happened}, below it the others. The number is the share of rows in the tallest bar."
 )
 
 
@@ -70,7 +83,7 @@ class View:
 
 
 def views(series: Sequence[Series]) -> list[View]:
-    """Return the views that the assessments have curves for, the one to see first first."""
+    """Return the views that the assessments have curves for; the page opens with the first."""
     return [view for build in BUILDERS if (view := build(series)) is not None]
 
 
@@ -79,13 +92,21 @@ def _isotonic(series: Sequence[Series]) -> View | None:
     if not curves:
         return None
     level = percent(next(iter(curves.values())).level)
-    reading = (DIAGONAL, ISOTONIC.format(level=level), *_drawn(series, curves), STRIPS)
+    diagonal, isotonic, strips = _said((DIAGONAL, ISOTONIC, STRIPS), curves, level)
+    reading = (diagonal, isotonic, *_drawn(series, curves), strips)
     names = ("isotonic", "Isotonic", "Isotonic regression, with its consistency band")
     return _reliability(series, curves, names, reading, "curves.isotonic")
 
 
+def _said(sentences: Sequence[str], curves: Curves, level: str) -> tuple[str, ...]:
+    """Fill the sentences below a diagram: those about confidence only if all of its curves are about it."""
+    is_confidence = all(curve.view == "top-label" for curve in curves.values())
+    outcome = OUTCOMES["top-label" if is_confidence else "class"]
+    return tuple(sentence.format(level=level, **outcome._asdict()) for sentence in sentences)
+
+
 def _drawn(series: Sequence[Series], curves: Curves) -> Iterator[str]:
-    """Say how a curve shows where it leaves its band: as a line, point by point, or one so and the other so."""
+    """Say how to see where curves leave their bands: curves with many points are lines, others are points."""
     sparse = [s.label for s in series if s.index in curves and not is_dense(curves[s.index])]
     if len(sparse) < len(curves):
         yield DENSE
@@ -95,7 +116,7 @@ def _drawn(series: Sequence[Series], curves: Curves) -> Iterator[str]:
 
 def _binned(series: Sequence[Series]) -> View:
     curves = {s.index: s.curve for s in series}
-    reading = (DIAGONAL, BINNED.format(level=_level(series)), STRIPS)
+    reading = _said((DIAGONAL, BINNED, STRIPS), curves, _level(series))
     names = ("binned", "Binned", "Bins, with confidence intervals")
     return _reliability(series, curves, names, reading, "curve")
 
@@ -104,7 +125,7 @@ def _kernel(series: Sequence[Series]) -> View | None:
     curves = named_curves(series, "kernel")
     if not curves:
         return None
-    reading = (DIAGONAL, KERNEL, STRIPS)
+    reading = _said((DIAGONAL, KERNEL, STRIPS), curves, _level(series))
     names = ("kernel", "Kernel", "Kernel regression, with its consistency band")
     return _reliability(series, curves, names, reading, "curves.kernel")
 
@@ -129,7 +150,7 @@ def _bias(series: Sequence[Series]) -> View:
     """Show prediction minus frequency on a scale of its own, so that small errors can be seen."""
     curves = {s.index: s.curve for s in series}
     figure = reliability_diagram(series, curves, "view-bias", tilted=True)
-    reading = (BIAS, BIAS_LIMITS.format(level=_level(series)), STRIPS)
+    reading = _said((BIAS, BIAS_LIMITS, STRIPS), curves, _level(series))
     return View("bias", "Bias", "Prediction minus frequency", figure, _strips(series, curves), reading, "curve")
 
 
@@ -148,13 +169,12 @@ BUILDERS: tuple[Callable[[Sequence[Series]], View | None], ...] = (_isotonic, _b
 
 
 PATH = (
-    "Rows are taken in ascending order of the prediction, and outcome minus prediction is added up. Where the path "
-    "falls, the event is rarer than predicted; where it rises, more frequent. Its slope is the size of the error. It "
-    "needs no bins and no smoothing."
+    "Outcome minus prediction is added up over the rows, in ascending order of the prediction. Where the path falls, "
+    "{rarer}; where it rises, {more}. Its slope is the size of the error. It needs no bins and no smoothing."
 )
 TRIANGLE = (
-    "The triangle at the left reaches two standard deviations, under calibration, to both sides. A path that goes much "
-    "further is not chance."
+    "The triangle on the left reaches two standard deviations, under calibration, to both sides. Chance does not "
+    "explain a path that goes much further."
 )
 
 N_PROBES = 25
@@ -199,7 +219,9 @@ def _triangle(sigma: float, y: Scale) -> Element:
 
 def reading(series: Sequence[Series]) -> tuple[str, ...]:
     """Say how to read the paths, and where the largest net errors are."""
-    return (PATH, TRIANGLE, *(_worst(s, len(series) == 1) for s in series if s.assessment.cumulative is not None))
+    curves = {s.index: s.curve for s in series}
+    worst = (_worst(s, len(series) == 1) for s in series if s.assessment.cumulative is not None)
+    return (*_said((PATH, TRIANGLE), curves, _level(series)), *worst)
 
 
 def _worst(series: Series, single: bool) -> str:

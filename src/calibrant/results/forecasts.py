@@ -176,13 +176,13 @@ class ForecastAssessment(Readable):
 
 
 def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named: Callable[[str], str]) -> list[str]:
-    """Say what the limits and the intervals behind metrics that are shown mean; `named` writes the name of a metric."""
+    """Explain the limits and the intervals behind the metrics shown; `named` writes the name of a metric."""
     notes = wide_limits(((key, assessment.limits.get(key)) for key in shown), named)
     for key in shown:
         if key == "interval-coverage" and assessment.law == "Samples":
             notes.append(
-                f"{named(key)} is that of intervals between quantiles of the members, which hold fewer targets than "
-                "the intervals by rank of the verdict, also for calibrated ensembles"
+                f"{named(key)} is that of intervals between quantiles of the members; even for calibrated ensembles, "
+                "these hold fewer targets than the intervals by rank in the verdict"
             )
     return notes
 
@@ -192,8 +192,10 @@ def wide_limits(limits: Iterable[tuple[str, "Interval | None"]], named: Callable
     wide = {key: known.level for key, known in limits if known is not None and known.method == AT_LEAST}
     if not wide:
         return []
-    names, (level, *_) = ", ".join(map(named, wide)), wide.values()
-    return [f"the limits of {names} hold with at least {percent(level)}: they are wider than others"]
+    names, (level, *_) = "; ".join(map(named, wide)), wide.values()
+    return [
+        f"the limits of {names} hold with a probability of at least {percent(level)}, so they are wider than others"
+    ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
