@@ -118,7 +118,7 @@ def test_the_sum_in_the_brier_score_of_two_classes_is_said(tmp_path, capsys, col
     options = ["--probs", columns, "--metrics", "brier", "--resamples", "39"]
     assert main(["evaluate", str(path), *options]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert ("brier is the sum over the classes: of two, twice the score of scikit-learn" in shown) == said
+    assert ("brier is summed over the classes: for two classes it is twice the score of scikit-learn" in shown) == said
 
 
 def test_an_unknown_metric_is_refused_before_anything_is_computed(capsys):

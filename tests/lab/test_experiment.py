@@ -174,7 +174,7 @@ def test_only_differences_with_limits_are_drawn_and_the_others_are_named(finishe
     assert "No limits, and no stars, of KDE-ECE; ECE, 20 bins: " in section
     assert "A line spans the 95% limits of a difference, and has a colour" in section
     assert "over the bootstrap samples" not in section
-    assert "The Brier score is the sum over the classes: of two, twice the score of scikit-learn." in page
+    assert "The Brier score is summed over the classes: for two classes it is twice the score of scikit-learn." in page
 
 
 @pytest.mark.parametrize(

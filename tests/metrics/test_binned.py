@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions, reliability_curve
 from calibrant.binning import EqualMass, EqualWidth
-from calibrant.metrics import ECE, ChanceECE, Classwise, DebiasedECE, PerPredictedClass, TopLabel
+from calibrant.metrics import (
+    ECE,
+    ChanceECE,
+    Classwise,
+    DebiasedECE,
+    PerPredictedClass,
+    Reliability,
+    Resolution,
+    TopLabel,
+)
 from naming import each
 from simulate import calibrated
 
@@ -254,3 +263,19 @@ def test_bad_settings_are_refused(build, words):
 def test_a_function_is_not_a_metric():
     with pytest.raises(TypeError, match="metric must be a Metric"):
         TopLabel(max)
+
+
+def test_a_number_of_bins_is_a_binning():
+    p = calibrated(200, 2, seed=3)
+    for metric in (ECE, ChanceECE, Reliability, Resolution):
+        assert metric(7) == metric(EqualWidth(7))
+        assert metric(7)(p) == metric(EqualWidth(7))(p)
+
+
+def test_counted_events_give_the_debiased_error_of_weighted_rows():
+    rng = np.random.default_rng(0)
+    probs = rng.random(10_000).round(2)
+    labels = (rng.random(10_000) < probs**1.2).astype(int)
+    p = Predictions(probs, labels, rng.choice([1.0, 5.0, 20.0], 10_000))
+    counted = DebiasedECE().prepare_counts(p)
+    assert counted.evaluate(counted.cells.count(labels[:, None]))[0] == pytest.approx(DebiasedECE()(p), rel=1e-9)

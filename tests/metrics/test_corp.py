@@ -228,3 +228,10 @@ def test_other_bad_arguments_are_refused():
     for metric in (Reliability, Resolution):
         with pytest.raises(TypeError, match="bins must be a Binning"):
             metric(bins="ten")
+
+
+def test_the_refinement_loss_names_its_score():
+    assert Refinement().about().label == "Refinement loss"
+    about = Refinement("log").about()
+    assert about.label == "Refinement loss, log"
+    assert about.meaning == "The log loss that remains after isotonic recalibration."

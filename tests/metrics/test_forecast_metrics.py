@@ -9,7 +9,7 @@ import pytest
 from calibrant import Forecasts, InputError, Laplace, Mixture, MvNormal, Normal, Predictions, Samples
 from calibrant.binning import Binning, Bins
 from calibrant.hypotest import ConsistencyTest
-from calibrant.metrics import ENCE, FORECAST_METRICS, METRICS
+from calibrant.metrics import ENCE, FORECAST_METRICS, METRICS, QuantileCalibration, Sharpness
 from calibrant.metrics.forecast_metric import ForecastMetric
 from naming import each
 
@@ -218,3 +218,11 @@ def test_the_exact_test_takes_any_of_them():
         test = ConsistencyTest(OWN[name], n_resamples=99)
         assert test(narrow, rng=0).pvalue == 0.01, name
         assert test(f, rng=0).pvalue > 0.02, name
+
+
+def test_labels_follow_the_settings():
+    largest, cubic = QuantileCalibration(norm=np.inf).about(), QuantileCalibration(norm=3, form="interval").about()
+    assert (largest.label, largest.meaning.split()[0]) == ("Coverage error", "Largest")
+    assert (cubic.label, cubic.meaning.split(" distance")[0]) == ("Coverage error, norm 3, intervals", "Mean (norm 3)")
+    meanings = [Sharpness(kind).about().meaning.split(";")[0] for kind in ("rms", "mean", "variance")]
+    assert meanings == ["Root mean predicted variance", "Mean predicted standard deviation", "Mean predicted variance"]

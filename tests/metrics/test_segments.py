@@ -173,8 +173,8 @@ def test_the_result_can_be_written_out():
     [
         ([0, 1], InputError, "2 segments and 3 rows"),
         ([[0, 1, 2]], InputError, r"shape \(1, 3\)"),
-        ([0, np.nan, 1], InputError, "must not be missing, but row 1 is"),
-        (["a", None, "b"], InputError, "must not be missing, but row 1 is"),
+        ([0, np.nan, 1], InputError, "must have no missing values, but row 1 is missing"),
+        (["a", None, "b"], InputError, "must have no missing values, but row 1 is missing"),
         (np.array(["a", 1, "b"], dtype=object), InputError, "all numbers or all names"),
         (None, TypeError, "segments must be an array"),
     ],

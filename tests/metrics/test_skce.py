@@ -312,3 +312,9 @@ def test_block_sizes_may_depend_on_the_number_of_rows():
 def test_bad_settings_are_refused(build, error, words):
     with pytest.raises(error, match=words):
         build(calibrated(n=50))
+
+
+def test_redrawn_labels_of_a_single_weighted_row_are_refused():
+    p = Predictions([[0.5, 0.3, 0.2]] * 3, labels=[0, 1, 2], weights=[1.0, 0.0, 0.0])
+    with pytest.raises(InputError, match="at least two rows of positive weight"):
+        SKCE().prepare_labels(p)(p.labels[:, None])

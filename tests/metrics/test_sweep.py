@@ -64,11 +64,11 @@ def test_numbers_of_bins_tried_in_blocks_of_any_size_agree(n, seed):
     labels = (np.arange(n) + rng.integers(-2, 3, n) > n / 2).astype(int)  # Nearly separated: many bins.
     p = Predictions(probs, labels)
     whole = SweepECE().estimate(p)
-    before, module.EDGES_A_BLOCK = module.EDGES_A_BLOCK, 1
+    before, module.EDGES_PER_BLOCK = module.EDGES_PER_BLOCK, 1
     try:
         assert SweepECE().estimate(p).details == whole.details
     finally:
-        module.EDGES_A_BLOCK = before
+        module.EDGES_PER_BLOCK = before
     assert whole.details["bins_used"] == sweep_by_definition(probs, labels, np.ones(n, int))[1]
 
 

@@ -42,7 +42,7 @@ class BinnedMetric(Metric):
         return float(self.combine(self._total(view, mass), mass, predicted, hits)[0])
 
     def _total(self, view: Predictions, mass: FloatArray) -> FloatArray:
-        """Return the weight of all rows, those that the bins leave out among them."""
+        """Return the weight of all rows, including rows outside every bin."""
         return mass.sum(axis=0) if self.bins.leaves_none_out else view.weights.sum(keepdims=True)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -80,7 +80,7 @@ class BinnedMetric(Metric):
         return lambda hits: self.combine(total, mass, predicted, hits)
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from numbers of events in cells of rows, (C, B), to B values."""
+        """Return the map from event counts in cells of rows, (C, B), to B values."""
         rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
             return None
@@ -171,12 +171,12 @@ class ECE(BinnedMetric):
 
 
 def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binning:
-    """Return a rule that cuts [0, 1] into bins, of this kind if it is given by a number; refuse anything else."""
+    """Return a binning as it is, and a number as that many bins of the given kind; refuse anything else."""
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         return kind(int(bins))
     if not isinstance(bins, Binning):
         raise TypeError(
-            f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), or their number, but is {bins!r}."
+            f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), or a number of bins, but is {bins!r}."
         )
     return bins
 

@@ -25,7 +25,7 @@ class CurveGaps(PooledMetric):
 
     @abstractmethod
     def summarise(self, gaps: FloatArray, mass: FloatArray) -> FloatArray:
-        """Return B values, given columns of distances, (m, B), and the weight of each row of them."""
+        """Return B values from distances, (m, B), and the weight of each row, (m,)."""
 
     def combine(self, pools: Pools) -> float:
         """Return the summary of the distances."""
@@ -33,7 +33,7 @@ class CurveGaps(PooledMetric):
         return float(self.summarise(np.abs(pools.values - curve)[:, None], pools.mass)[0])
 
     def combine_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
-        """Return the same of all columns at once."""
+        """Return the summaries for all columns of redrawn events, (m, B), at once."""
         return self.summarise(np.abs(pools.values[:, None] - self.curve.fit_redraws(pools, hits)), pools.mass)
 
 
@@ -175,13 +175,13 @@ class ObservedExpectedRatio(Metric):
         weights = view.weights / view.weights.max()
         expected = float(weights @ view.positive)
         if expected == 0:
-            raise InputError("O/E has no limits if no event is expected.")
+            raise InputError("O/E has no confidence limits if the predictions expect no event at all.")
         return weights * (view.labels - self(predictions) * view.positive) / expected
 
 
 def _ratio(observed: FloatArray | IntArray, expected: FloatArray) -> FloatArray:
     if expected.min() > 0:
-        with np.errstate(over="ignore"):  # Of an event that nearly no probability was given to: infinite.
+        with np.errstate(over="ignore"):  # Infinite if an event happened whose probability was almost 0.
             return np.asarray(observed / expected, dtype=np.float64)
     expected = np.broadcast_to(expected, observed.shape)
     nothing = np.where(observed > 0, np.inf, 1.0)

@@ -20,12 +20,7 @@ ScoreName = Literal["squared-error", "log"]
 SCORES: dict[str, Score] = {"squared-error": SquaredError(), "log": NLL()}
 """The scores that can be decomposed."""
 
-
-_OF_SCORE = {"squared-error": "squared error", "log": "log loss"}
-
-
-def _named(part: str, score: ScoreName) -> str:
-    return part if score == "squared-error" else f"{part}, {score}"
+_SCORE_NAMES = {"squared-error": "squared error", "log": "log loss"}
 
 
 def check_score(score: object) -> None:
@@ -48,18 +43,17 @@ def refinement(pools: Pools, score: ScoreName) -> float:
 
 
 AT_MOST = "rows_at_most"
-"""Under this name the details of an estimate from cells hold a value that that of the rows cannot exceed."""
+"""Key in the details of an estimate from cells: an upper bound for the value that the rows would give."""
 
 
 def at_most(name: str, mass: FloatArray, hits: FloatArray, scores: Mapping[str, float]) -> float | None:
-    r"""Return what a part of a score, by its name, is at most if only cells of rows are known; None for other metrics.
+    r"""Return an upper bound for a part of a score if only cells of rows are known; None for other metrics.
 
     Parameters
     ----------
     name : str
     mass, hits : ndarray of shape (m,)
-        Weights and weighted events in ascending order, those of every cell in two parts: without the event, then with
-        it.
+        Weights and weighted events in ascending order, two entries per cell: rows without the event, then rows with it.
     scores : mapping of str to float
         Mean scores of the rows, by the names of SCORES.
 
@@ -91,7 +85,7 @@ _PARTS: dict[str, tuple[ScoreName, bool]] = {
     "discrimination": ("squared-error", True),
     "discrimination-log": ("log", True),
 }
-"""Of parts of scores: the score, and whether the part is the discrimination."""
+"""Parts of scores by name: the score, and whether the part is the discrimination."""
 
 
 def uncertainty(pools: Pools, score: ScoreName) -> float:
@@ -101,7 +95,23 @@ def uncertainty(pools: Pools, score: ScoreName) -> float:
 
 
 @dataclass(frozen=True)
-class Refinement(PooledMetric):
+class _ScorePart(PooledMetric):
+    """A part of a mean score, by isotonic recalibration."""
+
+    family = "binned"
+    score: ScoreName = "squared-error"
+
+    def __post_init__(self) -> None:
+        check_score(self.score)
+
+    def _part(self, name: str, meaning: str) -> Description:
+        """Return how the part is presented; ``{score}`` in the meaning stands for the name of the score."""
+        label = name if self.score == "squared-error" else f"{name}, {self.score}"
+        return self._presented(label, meaning.format(score=_SCORE_NAMES[self.score]), group=PARTS)
+
+
+@dataclass(frozen=True)
+class Refinement(_ScorePart):
     r"""Refinement loss: the score that is left when the predictions are recalibrated isotonically.
 
     Parameters
@@ -120,18 +130,11 @@ class Refinement(PooledMetric):
     0.125
     """
 
-    family = "binned"
     measures = "accuracy"
-    score: ScoreName = "squared-error"
 
     def about(self) -> Description:
         """Return how it is presented."""
-        return self._presented(
-            "Refinement loss", "The squared error that remains after isotonic recalibration.", group=PARTS
-        )
-
-    def __post_init__(self) -> None:
-        check_score(self.score)
+        return self._part("Refinement loss", "The {score} that remains after isotonic recalibration.")
 
     def combine(self, pools: Pools) -> float:
         """Return the mean score of the recalibrated predictions."""
@@ -139,7 +142,7 @@ class Refinement(PooledMetric):
 
 
 @dataclass(frozen=True)
-class Discrimination(PooledMetric):
+class Discrimination(_ScorePart):
     r"""Discrimination, DSC: what the order of the predictions saves, compared with the frequency of the event alone.
 
     Parameters
@@ -158,18 +161,12 @@ class Discrimination(PooledMetric):
     0.125
     """
 
-    family = "binned"
     better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
     measures = "accuracy"
-    score: ScoreName = "squared-error"
 
     def about(self) -> Description:
         """Return how it is presented."""
-        meaning = f"How much the order of the predictions lowers the {_OF_SCORE[self.score]} (CORP)."
-        return self._presented(_named("Discrimination", self.score), meaning, group=PARTS)
-
-    def __post_init__(self) -> None:
-        check_score(self.score)
+        return self._part("Discrimination", "How much the order of the predictions lowers the {score} (CORP).")
 
     def combine(self, pools: Pools) -> float:
         """Return the uncertainty less the refinement loss."""
@@ -177,7 +174,7 @@ class Discrimination(PooledMetric):
 
 
 @dataclass(frozen=True)
-class Miscalibration(PooledMetric):
+class Miscalibration(_ScorePart):
     r"""Miscalibration, MCB: what isotonic recalibration would save.
 
     Parameters
@@ -205,20 +202,14 @@ class Miscalibration(PooledMetric):
     0.101667
     """
 
-    family = "binned"
     measures = "calibration"
-    score: ScoreName = "squared-error"
 
     def about(self) -> Description:
         """Return how it is presented."""
-        meaning = f"How much isotonic recalibration would lower the {_OF_SCORE[self.score]} (CORP)."
-        return self._presented(_named("Miscalibration", self.score), meaning, group=PARTS)
-
-    def __post_init__(self) -> None:
-        check_score(self.score)
+        return self._part("Miscalibration", "How much isotonic recalibration would lower the {score} (CORP).")
 
     def combine(self, pools: Pools) -> float:
-        """Return the refinement loss, which `prepare` takes off the score."""
+        """Return the refinement loss, which `value` and `prepare` subtract from the score."""
         return refinement(pools, self.score)
 
     def value(self, data: Predictions) -> float:
@@ -246,5 +237,5 @@ class Miscalibration(PooledMetric):
         return evaluate
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from numbers of events in cells to values: the score needs both labels of each cell."""
+        """Return what `Metric` does: the score needs the rows of each cell with either label."""
         return Metric.prepare_counts(self, predictions)

@@ -35,7 +35,7 @@ class Costs:
 
     .. math:: t = \frac{C_{10} - C_{00}}{(C_{10} - C_{00}) + (C_{01} - C_{11})},
 
-    where the first index is the decision, and the second the outcome.
+    where the first index of :math:`C` is the decision and the second is the outcome.
 
     References
     ----------
@@ -102,7 +102,7 @@ class Costs:
 
 
 def check_threshold(value: object, name: str = "threshold") -> None:
-    """Refuse what is no probability strictly between 0 and 1.
+    """Refuse anything but a probability strictly between 0 and 1.
 
     Examples
     --------

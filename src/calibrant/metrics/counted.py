@@ -1,4 +1,4 @@
-"""Binned metrics of how many events fine cells of rows have: what redraws of many rows need."""
+"""Metrics as functions of event counts in fine cells of rows: quick redraws for many rows."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Self
@@ -12,23 +12,23 @@ from calibrant.resampling.event_counts import EventCells, fine_cells
 
 
 class Counted(NamedTuple):
-    """Cells of rows, and the map from their numbers of events, (C, B), to B values of a metric."""
+    """Cells of rows, and the map from their event counts, (C, B), to B values of a metric."""
 
     cells: EventCells
     evaluate: Evaluator
 
 
 def cells_of_copies(view: Predictions) -> EventCells:
-    """Return the cells of binary predictions whose rows stand for many: they always have some."""
+    """Return the cells of a sketch, given as binary predictions with copies."""
     cells = fine_cells(view)
-    assert cells is not None  # noqa: S101 (rows that stand for many are cells, few or many)
+    assert cells is not None  # noqa: S101 (only predictions without copies may have no cells)
     return cells
 
 
 def counted_anew(view: Predictions, value: Callable[[Predictions], float]) -> Counted:
-    """Return the value of binary predictions whose rows stand for many, as a function of the events of their cells.
+    """Return a metric of the cells of a sketch as a function of their event counts.
 
-    Every redraw becomes predictions of its own, with as many rows for each cell with and without the event.
+    Each redraw is made into predictions with two rows per cell, without the event and with it.
     """
     cells = cells_of_copies(view)
     first = cells.order[cells.starts]
@@ -46,15 +46,15 @@ def counted_anew(view: Predictions, value: Callable[[Predictions], float]) -> Co
 
 
 class BinnedCells(NamedTuple):
-    """Cells of which each lies in one bin.
+    """Cells that each lie within one bin.
 
     Attributes
     ----------
     cells : EventCells
     bins : ndarray of shape (n,)
-        The bin of every row, in the order of the cells; negative if it is in none.
+        The bin of each row, in the order of the cells; negative for rows outside every bin.
     weights : ndarray of shape (n,)
-        The weights of single rows in this order, relative to the largest.
+        The weights of single rows in the same order, relative to the largest.
     n_bins : int
     """
 
@@ -85,11 +85,11 @@ class BinnedCells(NamedTuple):
         return float(self.weights.sum() if self.cells.copies is None else self.cells.copies @ self.weights)
 
     def sums(self, values: FloatArray) -> Evaluator:
-        """Return the map from numbers of events, (C, B), to sums over the events in every bin, (n_bins, B).
+        """Return the map from event counts, (C, B), to sums over the events in every bin, (n_bins, B).
 
         An event of a cell adds the mean value of its rows.
         """
         means, own = self.cells.totals(values) / self.cells.sizes, self.bins[self.cells.starts]
         coefficients = (own == np.arange(self.n_bins)[:, None]) * means
-        # No linear algebra of several threads: it is in the way of our own.
+        # Not a matrix product: its threads would compete with ours.
         return lambda counts: np.einsum("nc,cb->nb", coefficients, counts)

@@ -1,4 +1,4 @@
-"""The root-mean-square error of bins without the bias of chance."""
+"""The root-mean-square error over bins without the bias that chance adds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.binned import BinnedMetric, as_binning, bin_ratio
+from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.metric import Metric, relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
 ONE_ROW = 1e-9
-"""A bin whose rows but one have less than this share of its weight holds one row: its pairs are rounding."""
+"""A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,21 @@ class DebiasedECE(BinnedMetric):
         total = weights.sum(axis=0)
         return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == target)))
 
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from event counts in cells of rows, (C, B), to B values."""
+        rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
+        if rows is None:
+            return None
+        weights, hits, total = rows.weights, rows.sums(rows.weights), np.array(rows.total)
+        mass, squares, predicted = (rows.totals(part) for part in (weights, weights**2, weights * rows.cells.probs))
+        return Counted(rows.cells, lambda counts: self._root(_squared(total, mass, squares, predicted, hits(counts))))
+
     def prepare_classes(self, predictions: Predictions) -> Evaluator | None:
-        """Leave every class to itself: bins need sums of squared weights too."""
+        """Prepare each class by itself, as `Metric` does: the bins also need sums of squared weights."""
         return Metric.prepare_classes(self, predictions)
 
     def class_values(self, predictions: Predictions) -> FloatArray:
-        """Return the value of every class against the rest, (K,): bins need sums of squared weights too."""
+        """Return the value of every class against the rest, (K,), class by class for the same reason."""
         return Metric.class_values(self, predictions)
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
@@ -132,7 +142,7 @@ def _squared(
 ) -> FloatArray:
     """Return D from the sums of the weights, of their squares, and of the weighted predictions and labels."""
     gaps, frequency = bin_ratio(predicted - hits, mass), bin_ratio(hits, mass)
-    pairs = mass**2 - squares  # The weight of pairs of different rows, 0 up to rounding where there is one row.
+    pairs = mass**2 - squares  # The weight of pairs of different rows: 0 up to rounding for a single row.
     several = pairs > ONE_ROW * mass**2
     bias = np.divide(frequency * (1 - frequency) * squares, pairs, out=np.zeros_like(gaps), where=several)
     return np.where(several, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total

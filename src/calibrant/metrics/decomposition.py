@@ -32,14 +32,14 @@ def segment_decomposition(predictions: Predictions, segments: object) -> Segment
     .. math:: \mathrm{SE}(S) = \sum_{x \in S} \mathrm{SE}(x)
         = |S| \, \tfrac12 \sum_k (\hat p_k - \dot p_k)^2 + |S| \, \tfrac12 \sum_k \dot p_k (1 - \dot p_k).
 
-    The first part is the calibration loss, 0 just where :math:`\hat p = \dot p`: the empirical probability is the best
-    prediction for a segment. The second is the refinement loss, the squared error of predicting :math:`\dot p`.
+    The first part is the calibration loss. It is 0 only if :math:`\hat p = \dot p`: the empirical probability is the
+    best prediction for a segment. The second is the refinement loss, the squared error of predicting :math:`\dot p`.
     Weights take the place of numbers of rows throughout.
 
     Where predictions vary within a segment, :math:`\hat p` is their mean and a third part completes the sum,
     :math:`\sum_x \big( \frac12 |\hat p(x) - \hat p|^2 - (\hat p(x) - \hat p) \cdot (y(x) - \dot p) \big)`.
 
-    The parts depend on the segments: with every row a segment of its own, all is calibration loss.
+    The parts depend on the segments: if every row is its own segment, all of the error is calibration loss.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def segment_decomposition(predictions: Predictions, segments: object) -> Segment
 
 
 def _as_segments(segments: object, present: BoolArray) -> tuple[tuple[object, ...], IntArray, IntArray]:
-    """Return the sorted names of the segments of present rows, a row of each, and the segment of each row."""
+    """Return the sorted names of the segments of present rows, the first row of each, and the segment of each row."""
     raw = convert(segments, "segments")
     if raw.values.ndim != 1:
         raise InputError(
@@ -92,8 +92,8 @@ def _as_segments(segments: object, present: BoolArray) -> tuple[tuple[object, ..
     missing = [i for i, name in enumerate(entries) if is_missing(name)]
     if missing:
         raise InputError(
-            f"segments must not be missing, but row {missing[0]} is ({len(missing)} of {len(present)} rows are). "
-            "Name such rows or drop them."
+            f"segments must have no missing values, but row {missing[0]} is missing ({len(missing)} of {len(present)} "
+            "rows are). Name such rows or drop them."
         )
     try:
         names, first, index = np.unique(raw.values[present], return_index=True, return_inverse=True)
@@ -103,5 +103,5 @@ def _as_segments(segments: object, present: BoolArray) -> tuple[tuple[object, ..
 
 
 def _sums(index: IntArray, values: FloatArray) -> FloatArray:
-    """Return the sum of the rows of each segment, by column."""
+    """Return the sums over the rows of each segment, column by column."""
     return np.column_stack([np.bincount(index, weights=column) for column in values.T])

@@ -31,7 +31,7 @@ _LOG_0 = -1e290
 _CLIP = 1e-6
 
 MOST_PRODUCTS = 5 * 10**8
-"""Pairs of rows times classes that take a second or two."""
+"""Number of pairs of rows times classes that takes a second or two."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class DirichletECE(Metric):
     norm : float, default=1
         The exponent d below: 2 gives the root mean square, as for `ECE`.
     most_rows : int, default=5000
-        More rows with a weight are replaced by as many of them, evenly spaced in the order of their probabilities: the
-        time grows with the square of their number, to about a second at the default.
+        Number of rows to use at most. Of more rows with weight, this many are taken, evenly spaced in the order of
+        their probabilities. Time grows with the square of this number, to about a second at the default.
 
     Notes
     -----
@@ -57,10 +57,10 @@ class DirichletECE(Metric):
     .. math:: \Big(\frac1W \sum_i w_i \sum_k |\hat\pi_{-i,k} - p_{ik}|^d\Big)^{1/d}, \qquad
         \hat\pi_{-i} = \frac{\sum_{j \ne i} w_j K_b(p_i, p_j) y_j}{\sum_{j \ne i} w_j K_b(p_i, p_j)}.
 
-    Rows with an impossible class where all others have a possible one have no neighbours: they are left out, and
-    counted in the details of the estimate; if all are, their frequencies are taken as 0. For two classes and d = 1 it
-    is twice `KdeECE` with the Beta kernel. Memory is O(n). With many classes there are few neighbours, and the value is
-    mostly chance: compare it with redrawn labels.
+    A row has no neighbours if it gives probability 0 to a class to which all other rows give a positive one. Such rows
+    are left out, and counted in the details of the estimate; if no row has neighbours, frequencies are taken as 0. For
+    two classes and d = 1 it is twice `KdeECE` with the Beta kernel. Memory is O(n). With many classes there are few
+    neighbours, and the value is mostly chance: compare it with redrawn labels.
 
     References
     ----------
@@ -96,11 +96,11 @@ class DirichletECE(Metric):
         check_count(self.most_rows, "most_rows")
 
     def is_affordable(self, data: Predictions) -> bool:
-        """Up to 5e8 pairs times classes: 5000 rows or more of 20 classes."""
+        """Return whether pairs of rows times classes are at most 5e8: 5000 rows of 20 classes."""
         return bool(min(data.n_samples, self.most_rows) ** 2 * data.n_classes <= MOST_PRODUCTS)
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
-        """Return the metric with the bandwidth that these predictions lead to, for use on others as well."""
+        """Return the metric with the bandwidth chosen on these predictions, so that it can be applied to others."""
         if self.bandwidth != "loo":
             return self
         self.check(predictions)
@@ -166,7 +166,7 @@ class DirichletECE(Metric):
 
 
 class _TargetSums(NamedTuple):
-    """Some targets: their rows, probabilities (m, K), and the sums of weight times kernel of each class (m, B, K)."""
+    """A block of targets: its rows, their probabilities (m, K), and sums of weight times kernel by class (m, B, K)."""
 
     targets: slice
     probs: FloatArray
@@ -175,7 +175,7 @@ class _TargetSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Neighbours:
-    """Kernel sums over the classes of all other rows, some targets at a time; the rows are sorted by label."""
+    """Kernel sums over all other rows, by class, in blocks of targets; the rows must be sorted by label."""
 
     predictions: Predictions
     bandwidth: float
@@ -206,12 +206,12 @@ class _Neighbours:
             found = np.stack(sums(_kernel(targets, *parameters)), axis=2)
             return _TargetSums(targets, self.predictions.probs[targets], found)
 
-        with one_blas_thread():  # In each of our own.
+        with one_blas_thread():  # The blocks already run in several threads.
             yield from in_order(task, range(0, n, step))
 
     @cached_property
     def _parameters(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Logarithms of the targets, and parameters and constants of the sources' densities."""
+        """Log-probabilities, and the exponents and log-constants of the density around each row."""
         logs = np.maximum(self.predictions.log_probs, _LOG_0)
         exponents = self.predictions.probs / self.bandwidth
         return logs, exponents, -log_gamma(exponents + 1).sum(axis=1)
@@ -220,7 +220,7 @@ class _Neighbours:
 def _kernel(targets: slice, logs: FloatArray, exponents: FloatArray, constants: FloatArray) -> FloatArray:
     """Return the kernel between some targets and all rows, up to a factor for each target; 0 for the row itself."""
     K = logs[targets] @ exponents.T
-    K += constants  # In place: a second piece of memory of this size takes longer than the sum.
+    K += constants  # In place: allocating a second array of this size would take longer than the sum.
     own = np.arange(len(K))
     K[own, own + targets.start] = -np.inf
     K -= np.maximum(K.max(axis=1, keepdims=True), _LOG_0 / 1e6)
@@ -228,7 +228,7 @@ def _kernel(targets: slice, logs: FloatArray, exponents: FloatArray, constants: 
 
 
 def _rows(predictions: Predictions, most: int) -> IntArray:
-    """Return some rows with positive weight, sorted by label; the choice depends only on their values."""
+    """Return at most this many rows with positive weight, sorted by label; the choice depends only on their values."""
     rows = np.flatnonzero(predictions.weights > 0)
     if len(rows) > most:
         order = predictions.once("rows by probabilities", lambda: _by_probabilities(predictions, rows))

@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.curves.binned import bin_totals
@@ -57,7 +58,7 @@ class QuantileCalibration(ForecastMetric):
 
     Nothing is drawn: where a law has atoms, a row counts by the probability that its randomised transform is at most q.
     Calibrated forecasts have a positive value by chance, of order :math:`n^{-1/2}`; the details give it for the norms 1
-    and 2. Zero is necessary for calibration, not sufficient: the climatology forecast has it, too.
+    and 2. Zero is necessary for calibration, not sufficient: the climatological forecast reaches it too.
 
     References
     ----------
@@ -82,8 +83,9 @@ class QuantileCalibration(ForecastMetric):
 
     def about(self) -> Description:
         """Return how it is presented."""
-        name = "MACE" if self.norm == 1 else "RMSCE"
-        mean = "Mean absolute" if self.norm == 1 else "Root-mean-square"
+        power = f"norm {as_given(self.norm)}"
+        known = {1: ("MACE", "Mean absolute"), 2: ("RMSCE", "Root-mean-square"), np.inf: ("Coverage error", "Largest")}
+        name, mean = known.get(self.norm, (f"Coverage error, {power}", f"Mean ({power})"))
         if self.form == "interval":
             meaning = f"{mean} distance between nominal and observed coverage of central intervals."
             return self._presented(f"{name}, intervals", meaning, group=QUANTILES)
@@ -109,10 +111,10 @@ class QuantileCalibration(ForecastMetric):
         return lambda weights: self._norm(np.abs(shares(weights) - levels[:, None]))
 
     def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
-        """Return values, (B,), as calibrated forecasts have them.
+        """Return B values that calibrated forecasts have by chance.
 
-        The transforms of laws with a density are uniform, and so is the probability of the smallest central interval
-        that holds a target: both forms have the same law. In a fair ensemble all ranks are equally likely.
+        The transforms of laws with a density are uniform, and so is the level of the smallest central interval that
+        holds the target: both forms have the same distribution. In a fair ensemble all ranks are equally likely.
         """
         law, levels = forecasts.distribution, level_array(self.levels)
         weights = forecasts.weights / forecasts.weights.max()

@@ -69,14 +69,14 @@ class IntervalCoverage(IntervalMetric):
 
     @property
     def rows_for_limits(self) -> int:
-        """As many as leave 10 targets outside the interval on average."""
+        """Number of rows of which 10 targets lie outside the interval on average."""
         return math.ceil(10 / (1 - self.level) - 1e-9)
 
     def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
-        """Return shares, (B,), as calibrated forecasts have them.
+        """Return B shares that calibrated forecasts have by chance.
 
-        A target is in the interval of a law with a density with probability `level`. Between the members of rank a and
-        b of an ensemble of m it is, as one more draw, with probability (b - a) / (m + 1).
+        If the law has a density, the target lies in the interval with probability `level`. In an ensemble of m members
+        the target is one more draw: it lies between those of rank a and b with probability (b - a) / (m + 1).
         """
         law, inside = forecasts.distribution, self.level
         if isinstance(law, Samples):
@@ -150,7 +150,7 @@ class IntervalWidth(IntervalMetric):
 
 @dataclass(frozen=True)
 class Sharpness(ForecastScore):
-    """How concentrated the predicted laws are. The targets do not enter, so it says nothing alone.
+    """How concentrated the predicted laws are; without regard to the targets, so it means nothing by itself.
 
     Parameters
     ----------
@@ -172,12 +172,9 @@ class Sharpness(ForecastScore):
 
     def about(self) -> Description:
         """Return how it is presented."""
-        return self._presented(
-            "Sharpness",
-            "Root mean predicted variance; read it with calibration.",
-            group=SHARPNESS,
-            principal=True,
-        )
+        names = {"rms": "Root mean predicted variance", "mean": "Mean predicted standard deviation"}
+        meaning = f"{names.get(self.kind, 'Mean predicted variance')}; read it with calibration."
+        return self._presented("Sharpness", meaning, group=SHARPNESS, principal=True)
 
     def __post_init__(self) -> None:
         if self.kind not in ("rms", "mean", "variance"):

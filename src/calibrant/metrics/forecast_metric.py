@@ -1,4 +1,4 @@
-"""What every measure of predictive distributions is, and what chance alone makes of it."""
+"""Base classes for metrics of predictive distributions, and their values by chance alone."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from calibrant.resampling.redraws import redraw_targets
 
 
 def draw_masses(weights: FloatArray, probabilities: FloatArray, n_redraws: int, rng: np.random.Generator) -> FloatArray:
-    """Drop every row into one of c cells at random, B times, and return the weight of each cell, (B, c).
+    """Assign every row to one of c cells at random, B times, and return the weight of each cell, (B, c).
 
     Examples
     --------
@@ -36,21 +36,21 @@ def draw_masses(weights: FloatArray, probabilities: FloatArray, n_redraws: int, 
 
 
 def has_uniform_transforms(law: Distribution) -> bool:
-    """Whether the transforms of targets drawn from the laws are uniform: if there are no atoms."""
+    """Return whether targets drawn from these laws have uniform transforms, which means that there are no atoms."""
     if isinstance(law, Quantiles):
         return bool((np.diff(law.values, axis=1) > 0).all())
     return law.has_density
 
 
 def exchanged(forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> Iterator[Forecasts]:
-    """Yield ensembles whose target has changed places with a member drawn at random, or with itself.
+    """Yield ensembles in which every target has changed places with a random member, or with itself.
 
     If the target is one more draw of what the m members were drawn from, all m + 1 orders are equally likely, and the
     results follow the same law as the forecasts themselves.
     """
     law, rows = forecasts.distribution, np.arange(forecasts.n_samples)
     if not isinstance(law, Samples):
-        raise TypeError(f"members are exchanged with targets in Samples, but these are {law}.")
+        raise TypeError(f"targets are exchanged with members of Samples, but these are {law}.")
     for _ in range(n_redraws):
         chosen = rng.integers(0, law.n_draws + 1, forecasts.n_samples)
         swapped, member = chosen < law.n_draws, np.minimum(chosen, law.n_draws - 1)
@@ -60,13 +60,8 @@ def exchanged(forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) ->
         yield Forecasts._trusted(Samples._trusted(draws=draws), targets, forecasts.weights)  # noqa: SLF001 (checked)
 
 
-def _exchanged_values(metric: Metric, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray:
-    """Return values of a metric, (B,), for ensembles with exchanged targets."""
-    return np.array([metric.value(other) for other in exchanged(forecasts, n_redraws, rng)])
-
-
 def redrawn_values(metric: Metric, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray:
-    """Return values of a metric, (B,), for targets drawn from the forecasts."""
+    """Return B values of a metric for targets drawn from the forecasts."""
     evaluate = metric.prepare_labels(forecasts)
     return np.concatenate([evaluate(targets) for targets in redraw_targets(forecasts, n_redraws, rng)])
 
@@ -102,18 +97,19 @@ class ForecastMetric(Metric):
         return 50
 
     def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
-        """Return values, (B,), as calibrated forecasts have them; of an ensemble the target is one more draw."""
-        values = _exchanged_values if isinstance(forecasts.distribution, Samples) else redrawn_values
-        return values(self, forecasts, n_redraws, rng)
+        """Return B values that calibrated forecasts have by chance; in an ensemble, the target is one more draw."""
+        if isinstance(forecasts.distribution, Samples):
+            return np.array([self.value(other) for other in exchanged(forecasts, n_redraws, rng)])
+        return redrawn_values(self, forecasts, n_redraws, rng)
 
     def at_columns(
         self,
-        levels: tuple[float, ...],  # noqa: ARG002 (for those that have levels)
+        levels: tuple[float, ...],  # noqa: ARG002 (for metrics that have levels)
         pairs: tuple[float, ...],  # noqa: ARG002 (as above)
     ) -> "ForecastMetric | None":
-        """Return the metric for laws of which only the quantiles at these levels are known; None if it needs more.
+        """Return the metric for laws known only by their quantiles at these levels; None if it needs more.
 
-        The pairs are the levels of the central intervals between two of the quantiles.
+        `pairs` are the levels of the central intervals between two of these quantiles.
         """
         return None
 
@@ -157,7 +153,7 @@ class ForecastScore(ForecastMetric):
         return lambda weights: self.of_means(means(weights))
 
     def of_means(self, means: FloatArray) -> FloatArray:
-        """Return the values, given weighted means of the rows: these themselves, unless a score says otherwise."""
+        """Return the values for weighted means of the rows: by default the means themselves."""
         return means
 
 
@@ -168,7 +164,7 @@ class IntervalMetric(ForecastScore):
 
     def at_columns(
         self,
-        levels: tuple[float, ...],  # noqa: ARG002 (of the quantiles, here only of intervals)
+        levels: tuple[float, ...],  # noqa: ARG002 (intervals need only the pairs)
         pairs: tuple[float, ...],
     ) -> "IntervalMetric | None":
         """Return the score of the known interval whose level is nearest."""
@@ -187,7 +183,7 @@ def nearest(levels: Sequence[float], wanted: float) -> float:
 
 
 def check_levels(levels: object, *, closed: bool = False) -> None:
-    """Refuse what is neither a number of levels nor a tuple of ascending ones; `closed` admits 0 and 1."""
+    """Refuse anything but a number of levels or a tuple of ascending levels; `closed` admits 0 and 1."""
     if not isinstance(levels, tuple):
         check_count(levels, "levels, if not a tuple,")
         return

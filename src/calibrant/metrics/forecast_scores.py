@@ -1,4 +1,4 @@
-"""Proper scores of predictive distributions: means of what each row earns by itself."""
+"""Proper scores of predictive distributions: means of per-row scores."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -16,10 +16,10 @@ from calibrant.metrics.metric import SCORES, infinite_rows
 from calibrant.results import Description
 
 CELLS = 2**16
-"""Quantiles are held in blocks of at most this many, which stay in the cache."""
+"""Largest number of quantiles computed at a time: few enough to stay in the cache."""
 
 N_BATCHES = 16
-"""Shares of the draws of a Monte Carlo distribution from which the standard error is estimated, at most."""
+"""Largest number of batches of Monte Carlo draws from which the standard error is estimated."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class CRPS(ForecastScore):
     .. math:: E |Z - y| - \tfrac12 E |Z - Z'| = \int (F(x) - 1[x \ge y])^2 dx,
 
     in the unit of the targets; for a point forecast it is the absolute error. Exact for normals, Laplace laws and their
-    mixtures (in :math:`O(M^2)` a row) and for ensembles (:math:`O(m \log m)` a row); for normal vectors an integral to
-    a relative error below 1e-12, for vector ensembles :math:`O(m^2)` a row. For a `MonteCarlo` law it is an unbiased
+    mixtures (in :math:`O(M^2)` per row) and for ensembles (:math:`O(m \log m)` per row; for vectors :math:`O(m^2)`).
+    For normal vectors it is an integral with a relative error below 1e-12. For a `MonteCarlo` law it is an unbiased
     average, with its standard error in the details.
 
     References
@@ -64,7 +64,7 @@ class CRPS(ForecastScore):
     def about(self) -> Description:
         """Return how it is presented."""
         if self.ensemble == "fair":
-            meaning = "CRPS of what the members were drawn from, estimated without bias: decides what is advised."
+            meaning = "Unbiased estimate of the CRPS of the law behind the members; calibrators are chosen by it."
             return self._presented("Fair CRPS", meaning, group=SCORES, principal=True)
         return self._presented(
             "CRPS",
@@ -77,7 +77,7 @@ class CRPS(ForecastScore):
         check_ensemble(self.ensemble)
 
     def at_columns(self, levels: tuple[float, ...], pairs: tuple[float, ...]) -> Self:  # noqa: ARG002 (all are used)
-        """Return itself: the laws say what is between the columns."""
+        """Return the metric itself: the laws define what lies between the quantiles."""
         return self
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
@@ -100,8 +100,8 @@ class LogScore(ForecastScore):
     r"""Negative log-likelihood: the mean of minus the logarithm of the predicted density at the target.
 
     Its value depends on the unit of the targets: in a unit c times as large, it falls by :math:`d \ln c` for vectors of
-    d coordinates. Ensembles have no density. It is infinite if a target was called impossible; `details` then counts
-    such rows.
+    d coordinates. Ensembles have no density. It is infinite if a target was given density 0; `details` then counts such
+    rows.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class LogScore(ForecastScore):
 
     @property
     def rows_for_limits(self) -> int:
-        """More than other scores: it grows with the square of the distance from a normal forecast."""
+        """More than for other scores: this one grows with the squared distance from the mean of a normal forecast."""
         return 500
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
@@ -132,7 +132,7 @@ class LogScore(ForecastScore):
         return -forecasts.distribution.log_density(forecasts.targets)
 
     def details(self, forecasts: Forecasts) -> Mapping[str, object]:
-        """Count the rows whose target was called impossible, and name the first."""
+        """Give the number of rows whose target was given density 0, and the first of them."""
         return infinite_rows(self.per_row(forecasts), forecasts.weights)
 
 
@@ -216,7 +216,7 @@ class IntervalScore(IntervalMetric):
 
     @property
     def rows_for_limits(self) -> int:
-        """As many as leave 15 targets outside the interval on average: they decide about the variance."""
+        """Number of rows of which 15 targets lie outside the interval on average: the variance depends on these."""
         return math.ceil(15 / (1 - self.level) - 1e-9)
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:

@@ -10,7 +10,7 @@ from calibrant.metrics.metric import Metric
 from calibrant.metrics.table import METRICS
 
 FAIR = "crps-fair"
-"""The score of ensembles by which calibrators are chosen; for other laws it is the CRPS, and not shown twice."""
+"""The score by which calibrators of ensembles are chosen; for other laws it equals the CRPS and is not shown."""
 
 FORECAST_METRICS: dict[str, Metric] = {
     "crps": CRPS(),
@@ -33,10 +33,10 @@ FORECAST_METRICS: dict[str, Metric] = {
 
 
 def suited_metrics(forecasts: Forecasts) -> dict[str, Metric]:
-    """Return the metrics of FORECAST_METRICS that these laws have what is needed for.
+    """Return the metrics of FORECAST_METRICS that can be computed from these forecasts.
 
-    Of columns of quantiles only these are known, and what lies between and beyond them is assumed: they are measured at
-    their own levels, and not by what depends on tails. The intervals are between two of the columns.
+    Of laws given as columns of quantiles, only these quantiles are known; what lies between and beyond them is assumed.
+    So quantiles are measured at their own levels, intervals between two of the columns, and no metric depends on tails.
     """
     table = FORECAST_METRICS
     if isinstance(forecasts.distribution, Quantiles):
@@ -63,12 +63,12 @@ def central_pairs(levels: FloatArray) -> list[float]:
 
 
 def _at_levels(law: Quantiles) -> dict[str, Metric]:
-    """Return what is known about quantiles at given levels."""
+    """Return the metrics that need no more than quantiles at given levels."""
     own, pairs = tuple(law.levels.tolist()), tuple(central_pairs(law.levels))
     found = {key: m.at_columns(own, pairs) for key, m in FORECAST_METRICS.items() if isinstance(m, ForecastMetric)}
     return {key: metric for key, metric in found.items() if metric is not None}
 
 
 def known_levels(law: Distribution) -> FloatArray | None:
-    """Return the only levels at which laws are known, None if they are known at all."""
+    """Return the levels at which the laws are known, or None if they are known everywhere."""
     return law.levels if isinstance(law, Quantiles) else None

@@ -24,7 +24,7 @@ class Gaps(Protocol):
 
 
 def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> Gaps:
-    """Compare every row with the frequency among all others; `drop` rows without neighbours, or take 0 for it."""
+    """Compare each row with the frequency among all others; drop rows without neighbours, or take 0 for theirs."""
     plain = plain_gaps(sums, positions, norm, drop=drop)
     if isinstance(sums, PlainSums | CopiedSums):
         return plain
@@ -32,13 +32,13 @@ def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> G
 
 
 def plain_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> "PlainGaps":
-    """Do the same in NumPy, which is as quick for one column."""
+    """Return the same in NumPy, which is as quick for one column."""
     least = _least(sums, positions)
     return PlainGaps(sums.leave_one_out, positions, norm, least, over_rows_with_neighbours if drop else over_all_rows)
 
 
 def grid_gaps(sums: Sums, grid: FloatArray, norm: float) -> Gaps:
-    """Compare equidistant points with the frequency around them, in proportion to the density there."""
+    """Compare equidistant points with the frequency around them, weighted by the density there."""
     shares = np.ones((len(grid), 1))
     shares[[0, -1]] = 0.5  # The trapezium rule; the distance of the points cancels.
     least = _least(sums, grid)
@@ -46,9 +46,9 @@ def grid_gaps(sums: Sums, grid: FloatArray, norm: float) -> Gaps:
 
 
 def _least(sums: Sums, targets: FloatArray) -> FloatArray:
-    """Return the mass up to which a target has no neighbours, as a multiple of the mean weight of cells or rows.
+    """Return the kernel mass up to which a target counts as isolated, as a multiple of the mean weight.
 
-    The limit is in rows: a cell that stands for many must not raise it.
+    The limit is in rows: a cell that stands for many rows must not raise it.
     """
     share = len(sums.copies) / sums.copies.sum() if isinstance(sums, CopiedSums) else 1.0
     return NO_NEIGHBOUR * share * sums.peak(targets)
@@ -57,13 +57,13 @@ def _least(sums: Sums, targets: FloatArray) -> FloatArray:
 def over_rows_with_neighbours(
     gaps: FloatArray, weights: FloatArray, others: FloatArray, other_weights: FloatArray
 ) -> FloatArray:
-    """Divide sums over rows with neighbours; if there are none, those over the other rows."""
+    """Return the mean gap of the rows with neighbours, or of the other rows if no row has any."""
     some = weights > 0
     return np.where(some, gaps, others) / np.where(some, weights, other_weights)
 
 
 def over_all_rows(gaps: FloatArray, weights: FloatArray, others: FloatArray, other_weights: FloatArray) -> FloatArray:
-    """Divide sums over all rows."""
+    """Return the mean gap of all rows."""
     return (gaps + others) / (weights + other_weights)
 
 
@@ -78,11 +78,11 @@ class PlainGaps:
     targets : array of shape (targets,)
     norm : float
     least : array of shape (targets,)
-        Targets whose neighbours have at most this mass times the mean weight have none.
+        Targets whose neighbours have at most this mass, times the mean weight, count as isolated.
     combine : callable
         As for `RowGaps`.
     shares : array of shape (targets, 1), optional
-        A target counts as much as this times the mass of its neighbours; if not given, as the row's own weight.
+        The weight of a target is this times the mass of its neighbours; by default it is the row's own weight.
     """
 
     sum: Callable[[FloatArray], FloatArray]

@@ -32,10 +32,10 @@ Form = Literal["loo", "integral"]
 _LEAST_GRID, _MOST_GRID = 2**13, 2**20
 
 MOST_SEARCHED_CLASSES = 32
-"""With more classes than this, a bandwidth that is searched for is the same for all."""
+"""With more classes than this, a searched bandwidth is shared by all classes."""
 
 SEARCHED_CLASSES = 15
-"""Number of classes that search for a bandwidth; the others take the median."""
+"""Number of classes on which a shared bandwidth is searched; all classes take the median."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class KdeECE(Metric):
 
     A row is left out with its weight and its mirror images. It is isolated if its neighbours weigh less than 1e-9 rows
     of mean weight at distance 0; the details of the estimate hold the bandwidth and the number of isolated rows. If all
-    rows are isolated, or there is only one, there is nothing to drop to, and their frequency is taken as 0.
+    rows are isolated, or there is only one, none is dropped, and their frequency is taken as 0.
 
     The integral form is :math:`(\int |\hat\pi(z) - z|^d \hat p(z) dz / \int \hat p(z) dz)^{1/d}` with the density
     :math:`\hat p(z) \propto \sum_j w_j K_h(z, c_j)` and no row left out. Mix-n-Match publishes it with a triweight
@@ -131,11 +131,11 @@ class KdeECE(Metric):
 
     @property
     def weights(self) -> Weights:  # type: ignore[override]  # depends on a setting
-        """The integral counts copies of a row as rows, the mean never makes a row a neighbour of its copies."""
+        """The integral counts copies of a row as rows; in the mean, a row is never a neighbour of its copies."""
         return "pairs" if self.form == "loo" else "frequency"
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
-        """Return the metric with the bandwidth that these predictions lead to, for use on others as well."""
+        """Return the metric with the bandwidth chosen on these predictions, so that it can be applied to others."""
         if not isinstance(self.bandwidth, str):
             return self
         self.check(predictions)
@@ -147,14 +147,14 @@ class KdeECE(Metric):
         return bandwidth_of(view, self.bandwidth, self.kernel, self.boundary)
 
     def fit_together(self, predictions: Predictions, rows: Literal["all", "predicted"]) -> Together | None:
-        """Choose one bandwidth for more than 32 classes, if it is searched for; see the notes."""
+        """Choose a shared bandwidth for more than 32 classes, if the rule searches; see the notes."""
         if self.bandwidth not in ("cv", "loo") or predictions.n_classes <= MOST_SEARCHED_CLASSES:
             return None
         choose = self._of_all_rows if rows == "all" else self._of_predicted_rows
         return predictions.once(("together", self, rows), lambda: choose(predictions))
 
     def _of_all_rows(self, predictions: Predictions) -> Together:
-        """Search among a few classes, at equal steps in the order of how often they are expected."""
+        """Search on a few classes, at equal steps in the order of their expected frequency."""
         expected = np.argsort(predictions.weights @ predictions.probs, kind="stable")
         some = expected[np.linspace(0, len(expected) - 1, SEARCHED_CLASSES).round().astype(int)].tolist()
         widths = in_order(lambda c: self._bandwidth(predictions.one_vs_rest(c)), some)
@@ -166,7 +166,7 @@ class KdeECE(Metric):
         whole = self._bandwidth(predictions.top_label())
         present = predictions.weights > 0
         counts = np.bincount(predictions.predicted[present], minlength=predictions.n_classes)
-        # The same rule that narrows a bandwidth when there are more rows than are searched.
+        # The rule by which a bandwidth is narrowed if there are more rows than are searched.
         growth = (present.sum() / np.maximum(counts, 1)) ** (0.4 if self.kernel == "beta" else 0.2)
         widest = limits_of_search(Sample.of_view(predictions.top_label()), self.kernel)[1]
         widths = np.minimum(whole * growth, widest).tolist()
@@ -180,7 +180,7 @@ class KdeECE(Metric):
         return lambda weights: root(gaps.of_weights(outcomes, weights), self.norm)
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values: the neighbours stay, only their outcomes change."""
+        """Return the map from labels, (n, B), to B values: the neighbours stay the same, only outcomes change."""
         view = self.view(predictions)
         target = 1 if view is predictions else predictions.predicted[:, None]
         gaps = self._gaps(predictions)
@@ -201,7 +201,7 @@ class KdeECE(Metric):
         return self._measured(view)[0] if self.form == "loo" else super().value(view)
 
     def _measured(self, view: Predictions) -> tuple[float, int]:
-        """Return the value of binary predictions and the number of rows without neighbours; both from the same sums."""
+        """Return the value of binary predictions and the number of rows without neighbours, from the same sums."""
         return view.once(("leave one out", self), lambda: self._measure(view))
 
     def _measure(self, view: Predictions) -> tuple[float, int]:

@@ -19,7 +19,7 @@ from calibrant.kernels.random_features import feature_pairs
 from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.metrics.kernel_metric import Affordable, KernelMetric, monte_carlo_error
 from calibrant.metrics.metric import KERNEL, Metric, Weights, relative
-from calibrant.metrics.redrawn import per_pair, relabelled
+from calibrant.metrics.redrawn import RedrawnPairs, per_pair, relabelled
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -27,7 +27,7 @@ MOST_SORTED = 2_000_000
 """Largest number of rows of two classes that are sorted for sums over all pairs of them."""
 
 REDRAWN_ROWS = 1000
-"""Targets that are redrawn for what chance makes of a kernel error of few rows; of more rows, one for each."""
+"""Number of targets to redraw for the values by chance of few rows; with more rows, each target is redrawn once."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class SKCE(KernelMetric):
     features: int | None = None
 
     def _takes_copies(self, data: object) -> bool:
-        """Pairs of all rows are known from cells; blocks and random waves of single rows are not."""
+        """Return whether copies are admitted: cells give sums over all pairs, but not blocks or random waves."""
         whole = self.features is None and (self.blocksize is None or isinstance(self.blocksize, Affordable))
         return whole or getattr(data, "copies", None) is None
 
@@ -106,7 +106,7 @@ class SKCE(KernelMetric):
 
     @property
     def weights(self) -> Weights:  # type: ignore[override]  # depends on a setting
-        """The biased estimate counts copies of a row as rows, the unbiased one never pairs a row with its copies."""
+        """The biased estimate counts copies of a row as rows; the unbiased one never pairs a row with its copies."""
         return "pairs" if self.unbiased else "frequency"
 
     @property
@@ -116,16 +116,16 @@ class SKCE(KernelMetric):
 
     @property
     def is_unbiased(self) -> bool:
-        """As its setting says."""
+        """Whether it is 0 on average for a calibrated model."""
         return self.unbiased
 
     @property
     def least_rows(self) -> int:  # type: ignore[override]  # likewise
-        """Rows that are needed at least."""
+        """Smallest number of rows."""
         return 2 if self.unbiased else 1
 
     def rows_per_block(self, n: int, n_classes: int = 1) -> int:
-        """Return the number of rows in a block of n rows in all."""
+        """Return the number of rows per block if there are n rows."""
         if isinstance(self.blocksize, Affordable):
             return self.blocksize(n, n_classes)
         size = self.blocksize(n) if callable(self.blocksize) else self.blocksize
@@ -137,13 +137,13 @@ class SKCE(KernelMetric):
         return int(size)
 
     def rows_in_block(self, data: Data) -> int:
-        """Return the number of rows in a block of these data."""
+        """Return the number of rows per block for this data."""
         if isinstance(self.blocksize, Affordable) and self.sorts_pairs(data):
             return data.n_samples
         return self.rows_per_block(data.n_samples, data.n_classes if isinstance(data, Predictions) else 1)
 
     def sorts_pairs(self, data: Data) -> bool:
-        """Whether sums over all pairs take about a second, by sorting: with the default kernel and two classes."""
+        """Return whether sorting gives the sums over all pairs in about a second: default kernel, two classes."""
         if self.kernel is not None or not isinstance(data, Predictions):
             return False
         return data.n_classes == 2 and data.n_samples <= MOST_SORTED
@@ -159,15 +159,20 @@ class SKCE(KernelMetric):
         return self._block_evaluator(pairs, size)
 
     def value(self, data: Data) -> float:
-        """Return the value at the data's own weights: kept with class predictions, as the root has the same pairs."""
+        """Return the value at the data's own weights, cached with class predictions for `KCE` as well."""
         self.check(data)
         if not isinstance(data, Predictions):
             return super().value(data)
-        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
-        return data.once(("pairs", squared), lambda: squared._value(data))
+        squared = self.squared
+        return data.once(("pairs", squared), lambda: squared._value(data))  # noqa: SLF001 (its own class)
+
+    @property
+    def squared(self) -> "SKCE":
+        """The squared error itself, of which subclasses are functions."""
+        return SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
 
     def _value(self, data: Predictions) -> float:
-        """Sum rows first if there is one block: confidence limits need the rows too."""
+        """Return the value from the sums of all rows if there is one block: confidence limits need these sums too."""
         if data.copies is not None:
             return self._of_cells(data)
         weights = data.weights[:, None]
@@ -178,7 +183,7 @@ class SKCE(KernelMetric):
         return float(self._mean(weights[:, 0] @ row_sums(data, kernel), weights, diagonal)[0])
 
     def _of_cells(self, data: Predictions) -> float:
-        """Return the value of rows that stand for many, which make pairs with each other."""
+        """Return the value of the cells of a sketch, whose rows also form pairs within a cell."""
         kernel, weights = tune(self.kernel, data), relative(data.weights)
         diagonal, own = pair_matrix(data, kernel).diagonal(), data.squares(weights)
         different = float(weights @ row_sums(data, kernel) + (weights**2 - own) @ diagonal)
@@ -188,7 +193,7 @@ class SKCE(KernelMetric):
         return (different + float(own @ diagonal)) / total
 
     def prepare_labels(self, data: Data) -> Evaluator:
-        """Return the map from labels or targets, (n, B), to B estimates; what they share is computed once."""
+        """Return the map from labels or targets, (n, B), to B estimates; the kernel of the predictions is shared."""
         kernel = tune(self.kernel, data)
         size = self.rows_in_block(data)
         if size < data.n_samples or self.features is not None or not isinstance(kernel, JointKernel):
@@ -198,13 +203,13 @@ class SKCE(KernelMetric):
         return self._redrawn(data, kernel)
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from numbers of events in the cells of a sketch to values: redraws share the lengthscale."""
+        """Return the map from event counts in the cells of a sketch to values; redraws share the lengthscale."""
         if predictions.copies is None:
             return None
         return counted_anew(predictions, replace(self, kernel=tune(self.kernel, predictions)))
 
     def details(self, data: Data) -> Mapping[str, object]:
-        """Give what was chosen: lengthscale and block size, and the Monte Carlo error if there is one."""
+        """Give the lengthscale, the block size if it is not the whole, and the Monte Carlo error if there is one."""
         kernel = tune(self.kernel, data)
         size = self.rows_in_block(data)
         details: dict[str, object] = {"blocksize": size} if size < data.n_samples else {}
@@ -228,12 +233,12 @@ class SKCE(KernelMetric):
         return self.batch_values(data)
 
     def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
-        r"""Return estimates, (B,), as calibrated forecasts have them.
+        r"""Return B estimates that calibrated forecasts have by chance.
 
-        Targets are drawn, once if there are many rows. Under calibration the expected pair value of a row is 0, so that
-        :math:`\sum_{i \ne j} \epsilon_i \epsilon_j w_i w_j H_{ij}` with random signs :math:`\epsilon` varies as the sum
-        over pairs does (a wild bootstrap). None for ensembles: as their members stand for the whole law, the error of
-        one that is calibrated is not 0 on average, and by how much is not known.
+        Targets are drawn from the forecasts, only once if there are many rows. Under calibration the expected pair
+        value of a row is 0, so that :math:`\sum_{i \ne j} \epsilon_i \epsilon_j w_i w_j H_{ij}` with random signs
+        :math:`\epsilon` varies as the sum over pairs does (a wild bootstrap). None for ensembles: their members stand
+        for the whole law, so that a calibrated one has an error that is not 0 on average, by an unknown amount.
         """
         from calibrant.forecasts import Samples
 
@@ -249,9 +254,7 @@ class SKCE(KernelMetric):
         return per_pair(np.concatenate(sums), weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0))
 
     def _redrawn(self, data: Forecasts, kernel: JointKernel) -> Evaluator:
-        """Return the estimates for other targets."""
-        from calibrant.metrics.redrawn import RedrawnPairs
-
+        """Return the map from targets, (n, B), to B estimates."""
         weights = relative(data.weights)
         total, square = float(weights.sum()) ** 2, float((weights**2).sum())
         parts = [RedrawnPairs.of(data, weights, term, diagonal=not self.unbiased) for term in kernel.terms]
@@ -277,7 +280,7 @@ class SKCE(KernelMetric):
         return evaluate
 
     def _mean(self, different: FloatArray, weights: FloatArray, diagonal: FloatArray | None) -> FloatArray:
-        """Return the mean over pairs, given their sum over different rows for each column of weights."""
+        """Return the mean over pairs, given the sum over pairs of different rows for each column of weights."""
         total, square = weights.sum(axis=0) ** 2, (weights**2).sum(axis=0)
         if diagonal is None:
             return per_pair(different, total - square)

@@ -1,4 +1,4 @@
-"""What kernel metrics share: values at shares of the draws, and a block size that costs seconds."""
+"""Base class of kernel metrics, Monte Carlo errors, and a block size that bounds the time."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -13,7 +13,7 @@ from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 
 N_BATCHES = 16
-"""Shares of the draws of a Monte Carlo distribution from which the standard error is estimated."""
+"""Number of batches of Monte Carlo draws from which the standard error is estimated."""
 
 
 class KernelMetric(Metric):
@@ -26,7 +26,7 @@ class KernelMetric(Metric):
     kernel: JointKernel | GeneralKernel | None
 
     def batch_values(self, data: Data) -> FloatArray | None:
-        """Return the values at independent shares of the draws, if expectations are means over draws."""
+        """Return values from independent batches of draws if expectations are means over draws, else None."""
         if isinstance(data, Predictions):
             return None
         if self.kernel is not None and not isinstance(self.kernel, JointKernel):
@@ -40,9 +40,9 @@ class KernelMetric(Metric):
 
 @dataclass(frozen=True)
 class Affordable:
-    """A block size for `SKCE`: all rows while that takes seconds, and above that blocks that cost as much.
+    """A block size for `SKCE` that bounds the time: one block if that takes seconds, else blocks that take as long.
 
-    Up to two million rows of two classes with the default kernel are one block: their sums take no longer than sorting.
+    With two classes and the default kernel, up to two million rows are one block, whose sums are found by sorting.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class Affordable:
     products: int = 20_000_000_000
 
     def __call__(self, n: int, n_classes: int = 1) -> int:
-        """Return the number of rows in a block of n rows in all."""
+        """Return the number of rows per block if there are n rows."""
         pairs = min(self.pairs, self.products // n_classes)
         if n * (n - 1) // 2 <= pairs:
             return n
         size = max(2, 2 * pairs // n)
-        # Many classes are in blocks of equal size, so that no row is left over.
+        # With many classes there are few blocks: equal sizes leave hardly any rows over.
         return size if pairs == self.pairs else max(2, n // -(-n // size))
 
 

@@ -1,4 +1,4 @@
-"""Roots of squared kernel calibration errors: of all classes, and of the confidence alone."""
+"""Roots of squared kernel calibration errors: for all classes, and for the confidence alone."""
 
 from dataclasses import dataclass
 
@@ -38,22 +38,20 @@ class KCE(SKCE):
 
     def value(self, data: Data) -> float:
         """Return the value at the data's own weights."""
-        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
-        return float(_signed_root(np.array(squared(data))))
+        return float(_signed_root(np.array(self.squared(data))))
 
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B estimates."""
         squared = super().prepare(data)
-
         return lambda weights: _signed_root(squared(weights))
 
     def prepare_labels(self, data: Data) -> Evaluator:
         """Return the map from labels or targets, (n, B), to B estimates."""
-        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features).prepare_labels(data)
+        squared = self.squared.prepare_labels(data)
         return lambda labels: _signed_root(squared(labels))
 
     def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
-        """Return estimates, (B,), as calibrated forecasts have them."""
+        """Return B estimates that calibrated forecasts have by chance."""
         squares = super().by_chance(data, n_redraws, rng)
         return None if squares is None else _signed_root(squares)
 
@@ -107,7 +105,7 @@ class MMCE(Metric):
         def evaluate(weights: FloatArray) -> FloatArray:
             weights = relative(weights)
             squared = (pairs.quadratic_forms(weights) + diagonal @ weights**2) / weights.sum(axis=0) ** 2
-            return np.sqrt(np.maximum(squared, 0.0))  # Not negative up to rounding.
+            return np.sqrt(np.maximum(squared, 0.0))  # Rounding may make a square of 0 negative.
 
         return evaluate
 

@@ -87,7 +87,7 @@ class UCME(KernelMetric):
         return np.sum([_forecast_deviations(data, term, places, targets) for term in terms], axis=0)
 
     def terms(self, data: Data) -> tuple[TensorProduct, ...]:
-        """Return the products that the kernel is the sum of, with every lengthscale a number."""
+        """Return the tensor products whose sum is the kernel, with every lengthscale a number."""
         kernel = tune(self.kernel, data)
         if not isinstance(kernel, JointKernel):
             raise TypeError(f"kernel must be a tensor product of kernels, but is {kernel!r}.")
@@ -101,13 +101,13 @@ class UCME(KernelMetric):
         return self.forecast_locations(data)
 
     def forecast_locations(self, data: Forecasts) -> tuple[Distribution, FloatArray]:
-        """Return laws and targets at the test locations of forecasts."""
+        """Return predicted laws and targets at the test locations of forecasts."""
         if self.test_predictions is None:
             return _forecast_locations(data)
         return _checked_forecast_locations(data, self.test_predictions, self.test_targets)
 
     def class_locations(self, data: Predictions) -> tuple[FloatArray, IntArray, IntArray]:
-        """Return the M different places, (M, K), and the place and the target of each location, both (J,)."""
+        """Return the distinct predictions at the locations, (M, K), and the index and target of each location, (J,)."""
         k = data.n_classes
         if self.test_predictions is None:
             places, index = _class_places(k)
@@ -127,14 +127,14 @@ class UCME(KernelMetric):
         return evaluate
 
     def value(self, data: Data) -> float:
-        """Return the value at the data's own weights; of classes, without the deviations of all rows."""
+        """Return the value at the data's own weights; for classes without storing the deviations of all rows."""
         self.check(data)
         if not isinstance(data, Predictions):
             return super().value(data)
         return float(self.prepare_labels(data)(data.labels[:, None])[0])
 
     def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
-        """Return values, (B,), as calibrated forecasts have them; None for ensembles, as for `SKCE`."""
+        """Return B values that calibrated forecasts have by chance; None for ensembles, as for `SKCE`."""
         from calibrant.forecasts import Samples
 
         if isinstance(data.distribution, Samples):
@@ -144,7 +144,7 @@ class UCME(KernelMetric):
     def prepare_labels(self, data: Data) -> Evaluator:
         """Return the map from labels or targets, (n, B), to B values; the kernel of the predictions is computed once.
 
-        Deviations are linear in the labels: a place needs the sum of weight times kernel over the rows of each class.
+        Deviations are linear in the labels: a location needs sums of weight times kernel over the rows of each class.
         """
         kernel = tune(self.kernel, data)
         if not isinstance(kernel, JointKernel):
@@ -173,7 +173,7 @@ class UCME(KernelMetric):
         return evaluate
 
     def details(self, data: Data) -> Mapping[str, object]:
-        """Say how many test locations there are, and the Monte Carlo error if there is one."""
+        """Give the number of test locations, and the Monte Carlo error if there is one."""
         where = self.class_locations(data) if isinstance(data, Predictions) else self.forecast_locations(data)
         return {"locations": len(where[-1])} | monte_carlo_error(self.batch_values(data))
 
@@ -196,7 +196,7 @@ def _forecast_deviations(
 
 
 def _retargeted(data: Forecasts, kernel: JointKernel, places: Distribution, targets: FloatArray) -> Evaluator:
-    """Return the map from targets, (n, B), to B values: what forecasts alone decide is computed once."""
+    """Return the map from targets, (n, B), to B values; what depends on the forecasts alone is computed once."""
     from calibrant.forecasts import target_kernel
 
     share = data.weights / data.weights.sum()
@@ -220,7 +220,7 @@ def _retargeted(data: Forecasts, kernel: JointKernel, places: Distribution, targ
 
 @cache
 def _class_places(k: int) -> tuple[FloatArray, IntArray]:
-    """Return the centre of the simplex, and its corners unless there are many, in ascending order, and their places."""
+    """Return the centre of the simplex and, unless there are many, its corners, sorted; and the index of each."""
     centre = np.full((1, k), 1 / k)
     given = np.vstack([centre, np.eye(k)]) if k <= MOST_CORNERS else centre
     places, index = np.unique(given, axis=0, return_inverse=True)
@@ -251,5 +251,8 @@ def _checked_forecast_locations(
         raise TypeError(f"test_predictions must be a Distribution such as Normal(loc, scale), but is {predictions!r}.")
     checked = Forecasts(predictions, targets)
     if checked.distribution.event_shape != data.distribution.event_shape:
-        raise InputError("test_predictions must predict targets of the same shape as the data do.")
+        raise InputError(
+            f"test_predictions must be for targets of shape {data.distribution.event_shape} like the data, but are for "
+            f"shape {checked.distribution.event_shape}."
+        )
     return checked.distribution, checked.targets

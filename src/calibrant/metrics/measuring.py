@@ -19,7 +19,7 @@ def principal_metrics(n_classes: int) -> list[str]:
 
 
 def suited_names(names: Sequence[str], n_classes: int) -> list[str]:
-    """Return the names without those that say the same twice if there are two classes.
+    """Return the names; if there are two classes, without metrics that would repeat another one.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def measure(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows, if labels are given.
     metrics : name in METRICS, sequence of names, or mapping of str to Metric, optional
-        By default those that `calibrant evaluate` shows; of forecasts, all of FORECAST_METRICS that suit them.
+        By default those that `calibrant evaluate` shows; for forecasts, all of FORECAST_METRICS that suit them.
     positive : optional
-        The label whose probability `y_prob` is, if that is one column; by default the second of the sorted labels.
+        The label whose probability `y_prob` gives, if it is one column; by default the second of the sorted labels.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def measure(
     Measures of 4 rows
       accuracy  0.75
       brier     0.1875
-      (brier is the sum over the classes: of two, twice the score of scikit-learn)
+      (brier is summed over the classes: for two classes it is twice the score of scikit-learn)
     >>> measure([0, 1], [0.5, 1.0], metrics="brier")["brier"]
     0.25
     """
@@ -89,14 +89,14 @@ class Scorer:
     metric: Metric
 
     def __call__(self, estimator: Classifier, X: object, y: object, sample_weight: object = None) -> float:
-        """Return the metric of `estimator.predict_proba(X)`, with its sign turned where lower is better."""
+        """Return the metric of `estimator.predict_proba(X)`, with its sign changed where lower is better."""
         probs = estimator.predict_proba(X)
         value = self.metric(Predictions(probs, y, sample_weight, classes=estimator.classes_))
         return value if self.metric.better == "higher" else -value
 
 
 def scorer(metric: str | Metric) -> Scorer:
-    """Make a scikit-learn scorer of a metric, for `cross_val_score`, `GridSearchCV` and their kin.
+    """Make a scikit-learn scorer of a metric, for `cross_val_score`, `GridSearchCV` and the like.
 
     Parameters
     ----------

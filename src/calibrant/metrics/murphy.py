@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
 from calibrant.exceptions import InputError
-from calibrant.metrics.binned import ECE, BinnedMetric
+from calibrant.metrics.binned import ECE, BinnedMetric, as_binning, bin_ratio
 from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, refinement, uncertainty
 from calibrant.metrics.metric import PARTS
 from calibrant.metrics.pooled import pool
@@ -35,7 +35,7 @@ def decompose(
         ``p.one_vs_rest(c)`` for one class.
     score : {"squared-error", "log"}, default="squared-error"
     method : {"corp", "murphy"}, default="corp"
-        Whether recalibration means isotonic regression, or the frequency in bins.
+        Recalibrate by isotonic regression, or to the frequency in bins.
     bins : Binning, default=EqualWidth(15)
         For "murphy".
 
@@ -61,7 +61,7 @@ def decompose(
     covariance with the labels. For the log score the squares are Kullback-Leibler divergences.
 
     The log score is infinite if an observed class was given probability 0. Miscalibration is then infinite for "corp".
-    With bins it is infinite just if all predictions of such a bin are 0, or all are 1; otherwise ``within`` is.
+    With bins it is infinite only if all predictions of such a bin are 0, or all are 1; otherwise ``within`` is.
     Discrimination and uncertainty are always finite.
 
     `segment_decomposition` gives calibration and refinement loss for any other grouping of rows.
@@ -82,7 +82,7 @@ def decompose(
     if not isinstance(predictions, Predictions):
         raise TypeError(f"decompose is computed from Predictions, but got {type(predictions).__name__}.")
     check_score(score)
-    bins = ECE(bins).bins  # Checked, and a rule if it is given by a number.
+    bins = as_binning(bins, EqualWidth)
     if method not in ("corp", "murphy"):
         raise InputError(f'method must be "corp" or "murphy", but is {method!r}.')
     view = predictions if predictions.n_classes == 2 else predictions.top_label()
@@ -118,12 +118,12 @@ class Reliability(BinnedMetric):
         """Return how it is presented."""
         return self._presented(
             "Reliability",
-            "Murphy's calibration loss: the squared gap of prediction and frequency over bins.",
+            "Murphy's calibration loss: the mean squared gap between prediction and frequency over bins.",
             group=PARTS,
         )
 
     def __post_init__(self) -> None:
-        ECE(self.bins)  # Which checks them.
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return the mean squared gap."""
@@ -153,11 +153,11 @@ class Resolution(BinnedMetric):
         return self._presented("Resolution", "The variance of the frequencies over bins (Murphy).", group=PARTS)
 
     def __post_init__(self) -> None:
-        ECE(self.bins)  # Which checks them.
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
 
-    def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:  # noqa: ARG002 (predictions matter by their bins alone)
+    def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:  # noqa: ARG002 (predictions only decide the bins)
         """Return the variance of the frequencies."""
-        frequency = np.divide(hits, mass, out=np.zeros_like(hits), where=mass > 0)
+        frequency = bin_ratio(hits, mass)
         return (mass / total * (frequency - hits.sum(axis=0) / total) ** 2).sum(axis=0)
 
 
@@ -204,7 +204,7 @@ def _cells(view: Predictions, bins: Binning) -> IntArray:
 
 
 def _divergence(observed: FloatArray, predicted: FloatArray) -> FloatArray:
-    """Return the Kullback-Leibler divergence of two coins."""
+    """Return the Kullback-Leibler divergence between Bernoulli laws."""
     return divergence(observed, predicted) + divergence(1 - observed, 1 - predicted)
 
 
@@ -213,6 +213,6 @@ def _log_within(view: Predictions, share: FloatArray, predicted: FloatArray) -> 
     own = SCORES["log"].per_row(view)
     with np.errstate(divide="ignore"):
         of_mean = -np.log(np.where(view.labels == 1, predicted, 1 - predicted))
-    # A mean of 0 or 1 is that of equal predictions.
+    # If this is infinite, all predictions of the bin are equal to their mean, and the difference is 0.
     finite = np.isfinite(of_mean)
     return float(share[finite] @ (own[finite] - of_mean[finite]))

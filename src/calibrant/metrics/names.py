@@ -24,7 +24,7 @@ SPELLINGS = Spellings(
         "each class are 'kde-ece-per-predicted-class'. Write one of these."
     },
 )
-"""What is accepted besides the names in METRICS and FORECAST_METRICS."""
+"""Names accepted in addition to those in METRICS and FORECAST_METRICS."""
 
 Given = TypeVar("Given")
 
@@ -32,7 +32,7 @@ Given = TypeVar("Given")
 def metric_name(given: Given, known: Collection[str] | None = None) -> Given | str:
     """Return the name of a metric in its table, by default METRICS and FORECAST_METRICS.
 
-    What is not known comes back as it is, for the caller to refuse.
+    Unknown names are returned unchanged, for the caller to refuse.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def metric_name(given: Given, known: Collection[str] | None = None) -> Given | s
 
 
 def chosen_metric(metric: "Metric | str") -> "Metric":
-    """Return a metric, given itself or its name in METRICS."""
+    """Return a metric, given as itself or by its name in METRICS."""
     from calibrant.metrics.metric import check_metric
 
     if isinstance(metric, str):
@@ -64,7 +64,7 @@ def chosen_metric(metric: "Metric | str") -> "Metric":
 def chosen_metrics(
     metrics: str | Mapping[str, "Metric"] | Sequence[str], table: "Mapping[str, Metric] | None" = None
 ) -> Mapping[str, "Metric"]:
-    """Return the metrics by name, given themselves or their names in a table, by default METRICS."""
+    """Return metrics by name, given as a mapping or as names in a table, by default METRICS."""
     from calibrant.metrics.metric import Metric, check_metric
     from calibrant.metrics.table import METRICS
 

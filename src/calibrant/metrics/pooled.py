@@ -1,4 +1,4 @@
-"""Measures that look at binary predictions in ascending order, with equal predictions pooled."""
+"""Metrics of binary predictions in ascending order, with equal predictions pooled."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
@@ -22,7 +22,7 @@ from calibrant.results import Description
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """Sums over the rows of each distinct prediction, in ascending order; only those that hold weight.
+    """Sums over the rows of each distinct prediction that has weight, in ascending order.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Pools:
     hits : ndarray of shape (m,)
         Sum of the weighted labels.
     fixed : dict
-        What follows from weights and predictions alone, which pools of other labels share.
+        Results that depend on weights and predictions alone, shared by the pools of other labels.
     """
 
     mass: FloatArray
@@ -43,25 +43,25 @@ class Pools:
 
     @cached_property
     def values(self) -> FloatArray:
-        """Return the distinct predictions."""
+        """The distinct predictions."""
         return self.predicted / self.mass
 
     @cached_property
     def frequencies(self) -> FloatArray:
-        """Return the frequency of the event at each of them."""
+        """The frequency of the event at each distinct prediction."""
         return self.hits / self.mass
 
     def merged(self, starts: IntArray) -> "Pools":
-        """Join neighbours: the pools that begin at these indices, the first of which is 0."""
+        """Merge neighbouring pools into one for each of these first indices, which begin with 0."""
         mass, predicted, hits = (np.add.reduceat(sums, starts) for sums in (self.mass, self.predicted, self.hits))
         return Pools(mass, predicted, hits)
 
     def with_hits(self, hits: FloatArray) -> "Pools":
-        """Return the pools of other labels, (m,)."""
+        """Return the same pools with the weighted events, (m,), of other labels."""
         return Pools(self.mass, self.predicted, hits, self.fixed)
 
     def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
-        """Return what `compute` returns, which is computed once: several measures share a curve."""
+        """Return the result of `compute`, cached by its key: several metrics share a curve."""
         if key not in self._kept:
             self._kept[key] = compute()
         return self._kept[key]
@@ -100,7 +100,7 @@ class Ties:
 
     @classmethod
     def of_view(cls, view: Predictions) -> Self:
-        """Find the ties among binary predictions, which are sorted once for all that needs it."""
+        """Find the ties among binary predictions, whose sorted order is cached."""
         return view.once("ties", lambda: cls.of_line(line_of(view)), of_labels=False)
 
     @classmethod
@@ -111,11 +111,11 @@ class Ties:
 
     @property
     def are_all_different(self) -> bool:
-        """Whether there are none."""
+        """Whether there are no ties."""
         return len(self.starts) == len(self.order)
 
     def rows(self, start: int, end: int) -> NDArray[np.intp]:
-        """Return the rows of the distinct values from one to before another, in ascending order."""
+        """Return the rows of distinct values number `start` to `end`, exclusive, in ascending order."""
         last = self.starts[end] if end < len(self.starts) else len(self.order)
         return self.order[self.starts[start] : last]
 
@@ -126,7 +126,7 @@ class Ties:
 
 
 def pool(view: Predictions) -> Pools:
-    """Pool binary predictions at their own weights; the pools are kept with them."""
+    """Return the pools of binary predictions at their own weights, cached with the predictions."""
     return view.once("pools", lambda: _pooled(view))
 
 
@@ -143,7 +143,7 @@ def _pools(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dic
 
 
 def _fixed(view: Predictions) -> dict[Hashable, object]:
-    """Return where to keep what does not depend on the labels of these predictions."""
+    """Return the cache of results that do not depend on the labels of these predictions."""
     return view.once("fixed of pools", dict, of_labels=False)
 
 
@@ -183,7 +183,7 @@ class PooledMetric(Metric):
         return lambda labels: self.combine_redraws(pools, ties.sums(weights * (labels == target))[present])
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from numbers of events in the cells of a sketch to values: only the hits of pools change."""
+        """Return the map from event counts in the cells of a sketch to values: only the hits of pools change."""
         if predictions.copies is None:
             return None
         cells = cells_of_copies(predictions)
@@ -195,12 +195,12 @@ class PooledMetric(Metric):
         )
 
     def combine_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
-        """Return the values of the same pools with other hits, (m, B)."""
+        """Return B values of the same pools with other hits, (m, B)."""
         return np.array([self.combine(pools.with_hits(column)) for column in hits.T])
 
 
 def _present(mass: FloatArray) -> BoolArray | slice:
-    """Return which pools hold weight: all of them, mostly."""
+    """Return which pools hold weight, as a slice in the usual case that all do."""
     present = mass > NEGLIGIBLE * mass.max()
     return slice(None) if present.all() else present
 
@@ -219,7 +219,7 @@ class ECCE(PooledMetric):
     -----
     In ascending order of the predictions, and with equal predictions pooled, :math:`C_0 = 0` and
     :math:`C_k = \sum_{j \le k} w_j (y_j - p_j) / \sum_j w_j`. The value is :math:`\max_k |C_k|` or
-    :math:`\max_k C_k - \min_k C_k`. `ECCETest` compares it with what chance makes of it.
+    :math:`\max_k C_k - \min_k C_k`. `ECCETest` compares it with its values by chance.
 
     It is never above the ECE with a bin for each distinct prediction. Errors of different sign at neighbouring
     predictions cancel, so that it is small where the error changes sign often.
@@ -256,7 +256,7 @@ class ECCE(PooledMetric):
             raise InputError(f'statistic must be "mad" or "range", but is {self.statistic!r}.')
 
     def combine(self, pools: Pools) -> float:
-        """Follow the running sum, which starts at 0."""
+        """Return how far the running sum goes, which starts at 0."""
         path = np.cumsum(pools.hits - pools.predicted) / pools.mass.sum()
         high, low = max(0.0, float(path.max())), min(0.0, float(path.min()))
         return max(high, -low) if self.statistic == "mad" else high - low

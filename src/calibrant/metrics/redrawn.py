@@ -1,4 +1,4 @@
-"""Squared kernel calibration errors for many sets of labels, or of redrawn targets, at once."""
+"""Squared kernel calibration errors for many sets of redrawn labels or targets at once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
 
 CELLS = 4_000_000
-"""Redrawn residuals are held in blocks of at most this many numbers."""
+"""Largest number of redrawn residuals in memory at a time."""
 
 
 def relabelled(data: Predictions, kernel: JointKernel, *, unbiased: bool) -> Evaluator:
-    """Return the sums of w_i w_j k_P(p_i, p_j) r_i G r_j for residuals of other labels."""
+    """Return the map from labels, (n, B), to B means over pairs of k_P(p_i, p_j) r_i' G r_j with weights w_i w_j."""
     weights = relative(data.weights[:, None])
     total, square = float(weights.sum()) ** 2, float((weights**2).sum())
     terms = [(prediction_pairs(data, term.predictions), gram_of(term.targets, data.n_classes)) for term in kernel.terms]
@@ -39,13 +39,13 @@ def relabelled(data: Predictions, kernel: JointKernel, *, unbiased: bool) -> Eva
             if not unbiased:
                 forms += pairs.diagonal() @ columns**2
             sums += forms.reshape(len(sums), -1).sum(axis=1)
-        return sums / (total - square if unbiased else total)
+        return per_pair(sums, np.array(total - square)) if unbiased else sums / total
 
     return in_blocks(evaluate, max(1, CELLS // (data.n_samples * data.n_classes)))
 
 
 def per_pair(numerator: FloatArray, pairs: FloatArray) -> FloatArray:
-    """Return a sum over pairs of different rows divided by their weight."""
+    """Divide sums over pairs of different rows by the weight of these pairs."""
     if not np.all(pairs > 0):
         raise InputError("the unbiased SKCE needs at least two rows of positive weight, but there is one.")
     return numerator / pairs
@@ -55,10 +55,10 @@ TILE = 128
 """Rows and columns of a tile of pairs."""
 
 CHUNK_CELLS = 2**16
-"""Pairs times redraws whose kernel values are held at a time: few enough to stay in the cache."""
+"""Number of pairs times redraws computed at a time: few enough that their kernel values stay in the cache."""
 
 STORED_ROWS = 2000
-"""Up to this many rows, the kernel of the predictions is stored (20 MB); above, every block of redraws computes it."""
+"""Up to this many rows the kernel of the predictions is stored (20 MB); above, each block of redraws computes it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class RedrawnPairs:
         return total
 
     def _tile_sums(self, rows: slice, cols: slice, values: FloatArray, targets: FloatArray) -> FloatArray:
-        """Sum what depends on targets over one tile and, off the diagonal, its mirror image."""
+        """Sum the terms that depend on targets over one tile and, off the diagonal, its mirror image."""
         kernel = kernel_value(self.profile, self.lengthscale, _distances(targets[rows], targets[cols]))
         same, mixed = _weighted_sums(values, kernel), self._mixed_sums(rows, values, targets[cols])
         if rows == cols:
@@ -143,7 +143,7 @@ class RedrawnPairs:
 
 
 def _distances(y: FloatArray, z: FloatArray) -> FloatArray:
-    """Return the distances of all rows to all rows, redraw by redraw: (n, B, m)."""
+    """Return the distances between all rows of y and of z in each redraw, (n, B, m)."""
     differences = y[:, :, None] - z.swapaxes(0, 1)[None]
     return np.abs(differences) if differences.ndim == 3 else np.linalg.norm(differences, axis=-1)
 

@@ -1,4 +1,4 @@
-"""Scores: means of a number that each row earns by itself."""
+"""Scores: weighted means of per-row scores."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -103,7 +103,7 @@ class NLL(Score):
         return -predictions.observed_log_probs
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Count the rows whose label was called impossible, and name the first."""
+        """Give the number of rows whose label was given probability 0, and the first of them."""
         return infinite_rows(self.per_row(predictions), predictions.weights)
 
 
@@ -126,11 +126,11 @@ class Brier(Score):
             "Mean squared distance between the probabilities and the outcome, summed over classes; from 0 to 2.",
             group=SCORES,
             principal=True,
-            caution="is the sum over the classes: of two, twice the score of scikit-learn",
+            caution="is summed over the classes: for two classes it is twice the score of scikit-learn",
         )
 
     def per_row(self, predictions: Predictions) -> FloatArray:
-        """Return the squared distance between the probabilities and the one-hot label; read-only, as it is kept."""
+        """Return the squared distance between the probabilities and the one-hot label; read-only, because cached."""
         return predictions.once("squared distances", lambda: _squared_distances(predictions))
 
 

@@ -8,19 +8,19 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
-from calibrant.metrics.metric import SELECTIVE, Metric
+from calibrant.metrics.metric import SELECTIVE, Metric, relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
 ANSWERS = ("wrong", "right")
-"""Classes of predictions that are confidences in answers already: of `top_label()`, and of files of answers."""
+"""Class names of predictions that are already confidences in answers: from `top_label()`, or from files of answers."""
 
 
 def answers(predictions: Predictions) -> Predictions:
     """Return the confidence in each answer, and whether it was right.
 
-    Predictions whose classes are "wrong" and "right" are that already, as language models' answers are; of others the
-    answer is the most probable class.
+    Predictions with the classes "wrong" and "right" already have this form, such as answers of language models. For
+    others the answer is the most probable class.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def answers(predictions: Predictions) -> Predictions:
 
 
 class SelectiveMetric(Metric):
-    """A number about the rows in the order of their confidence, the most confident first."""
+    """A metric of the rows in descending order of confidence."""
 
     family = "rank"
     measures = "accuracy"
@@ -49,7 +49,7 @@ class SelectiveMetric(Metric):
 
     @abstractmethod
     def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
-        """Return the map from weights, (n, B), of rows in descending order, of which rows of one group are tied."""
+        """Return the map from weights, (n, B), to B values, for rows in descending order; a group is one tie."""
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
@@ -60,7 +60,7 @@ class SelectiveMetric(Metric):
         return lambda weights: evaluate(weights[order])
 
     def influence(self, predictions: Predictions) -> FloatArray:
-        """Return what each row contributes to the error of the value: its weight times the derivative by it.
+        """Return what each row contributes to the error of the value: its weight times the derivative by that weight.
 
         Examples
         --------
@@ -80,7 +80,7 @@ class SelectiveMetric(Metric):
 
     @abstractmethod
     def slopes(self, errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
-        """Return the derivative by the weight of each row, all positive, in descending order."""
+        """Return the derivative by the weight of each row, for positive weights in descending order of confidence."""
 
     def _shown(self, label: str, meaning: str) -> Description:
         return self._presented(label, meaning, group=SELECTIVE)
@@ -96,8 +96,8 @@ class AURC(SelectiveMetric):
 
     .. math:: \sum_k \frac{w_k}{\sum_i w_i} \frac{\sum_{i \le k} w_i e_i}{\sum_{i \le k} w_i}.
 
-    Rows that tie count by the mean over their orders: each has the mean error, and the mean weight, of the tie. The
-    order of the rows in a file has no part in it.
+    Tied rows count as on average over their orders: each has the mean error and the mean weight of the tie. So the
+    order of the rows in a file does not matter.
 
     References
     ----------
@@ -132,8 +132,8 @@ class AURC(SelectiveMetric):
 class ExcessAURC(SelectiveMetric):
     """E-AURC: the area under the risk-coverage curve, less that of the best order of the same answers.
 
-    The best order has all right answers before all wrong ones, of these same rows: the optimum of infinitely many rows,
-    e + (1 - e) ln(1 - e), would make the excess of few rows too large.
+    The best order has all right answers before all wrong ones. It is that of these rows: the optimum for infinitely
+    many, e + (1 - e) ln(1 - e), would make the excess of few rows too large.
 
     References
     ----------
@@ -154,8 +154,7 @@ class ExcessAURC(SelectiveMetric):
 
     def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
         """Return the map from weights in this order to values."""
-        best = np.lexsort((group, errors))
-        tied = _groups(group[best] + (group[-1] + 1) * errors[best])
+        best, tied = _best_order(errors, group)
 
         def evaluate(weights: FloatArray) -> FloatArray:
             return _mean_risks(errors, group, weights) - _mean_risks(errors[best], tied, weights[best])
@@ -165,8 +164,7 @@ class ExcessAURC(SelectiveMetric):
     def slopes(self, errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
         """Return the derivative by the weight of each row."""
         found = _slopes_of_risks(errors, group, weights)
-        best = np.lexsort((group, errors))
-        tied = _groups(group[best] + (group[-1] + 1) * errors[best])
+        best, tied = _best_order(errors, group)
         found[best] -= _slopes_of_risks(errors[best], tied, weights[best])
         return found
 
@@ -177,9 +175,9 @@ class AUGRC(SelectiveMetric):
 
     Notes
     -----
-    The generalised risk is the error rate times the coverage, :math:`\sum_{i \le k} w_i e_i / \sum_i w_i`; the area is
-    by trapezoids from coverage 0, straight over ties. With the accuracy a and the area A under the ROC curve of the
-    confidence, by which right answers are told from wrong ones, it is :math:`(1 - A) a (1 - a) + (1 - a)^2 / 2`.
+    The generalised risk is the error rate times the coverage, :math:`\sum_{i \le k} w_i e_i / \sum_i w_i`. The area is
+    found by trapezoids from coverage 0, one for each tie. With the accuracy a and the area A under the ROC curve by
+    which confidence tells right answers from wrong ones, it is :math:`(1 - A) a (1 - a) + (1 - a)^2 / 2`.
 
     References
     ----------
@@ -218,16 +216,22 @@ class AUGRC(SelectiveMetric):
         return np.asarray((before[group] + errors * after[group]) / total**2 - 2 * value / total)
 
 
-def _groups(descending: FloatArray) -> IntArray:
-    """Return the number of the tie of every row."""
-    group = np.zeros(len(descending), dtype=np.int64)
-    group[starts_of_ties(descending)[1:]] = 1
+def _best_order(errors: FloatArray, group: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the order with all right answers first, and the tie of every row in it."""
+    best = np.lexsort((group, errors))
+    return best, _groups(group[best] + (group[-1] + 1) * errors[best])
+
+
+def _groups(ordered: FloatArray) -> IntArray:
+    """Return the number of the tie of every row, given values in order."""
+    group = np.zeros(len(ordered), dtype=np.int64)
+    group[starts_of_ties(ordered)[1:]] = 1
     return np.cumsum(group)
 
 
 def _mean_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
     """Return the weighted mean of the error rates of the first k rows, for each column of weights."""
-    weights = weights / weights.max(axis=0)  # So that squares of huge weights do not overflow.
+    weights = relative(weights)
     wrong = weights * errors[:, None]
     if group[-1] + 1 < len(group):
         present = weights > 0
@@ -243,7 +247,8 @@ def _mean_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -> Flo
 def _slopes_of_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
     """Return the derivatives of `_mean_risks` by the weights of the rows, all positive.
 
-    Rows of a tie have its mean weight and its mean weight of errors, so that each has the mean derivative by these.
+    Tied rows have the mean weight and the mean weight of errors of the tie, so that each has the mean derivative by
+    these.
     """
     first = starts_of_ties(group)
     counts = np.diff(np.append(first, len(group)))
@@ -255,7 +260,7 @@ def _slopes_of_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -
     mass = np.cumsum(own)
     risks = np.cumsum(wrong) / mass
     value = float(own @ risks) / mass[-1]
-    # A row counts in the error rate at its own place and at all later ones.
+    # A row enters the error rate at its own rank and at all later ones.
     by_weight = risks - value - np.cumsum((own * risks / mass)[::-1])[::-1]
     by_error = np.cumsum((own / mass)[::-1])[::-1]
     return np.asarray((of_ties(by_weight) + errors * of_ties(by_error)) / mass[-1])

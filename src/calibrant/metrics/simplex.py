@@ -15,7 +15,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import Description
 
 MOST_CELLS = 5 * 10**6
-"""Probabilities that are cut into cells in a second or two."""
+"""Number of probabilities that are cut into cells in a second or two."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class SimplexECE(Metric):
     bins : EqualWidth or MedianVariance, default=EqualWidth(10)
         How the simplex is cut into cells.
     distance : Distance or callable, default=TotalVariation()
-        Of mean prediction and frequencies in a cell; a callable is given these two vectors, in this order.
+        Distance between mean prediction and frequencies in a cell; a callable is given these two vectors, in this
+        order.
 
     Notes
     -----
@@ -75,11 +76,11 @@ class SimplexECE(Metric):
 
     @property
     def weights(self) -> Weights:  # type: ignore[override]  # depends on a setting
-        """Cells that need a number of rows count effective rows: copies of a row are more rows, a weight is not."""
+        """Cells of a least size count effective rows: copies of a row count as more rows, a larger weight does not."""
         return "pairs" if isinstance(self.bins, MedianVariance) else "frequency"
 
     def is_affordable(self, data: Predictions) -> bool:
-        """Up to 5e6 probabilities: cells are found by sorting rows, or by cutting them again and again."""
+        """Return whether there are at most 5e6 probabilities: cells are found by sorting or repeated splitting."""
         return bool(data.n_samples * data.n_classes <= MOST_CELLS)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -115,7 +116,7 @@ class SimplexECE(Metric):
         return lambda columns: np.array([value(column) for column in columns.T])
 
     def _cells(self, predictions: Predictions) -> Cells:
-        """Cut the simplex; kept with the predictions."""
+        """Return the cells of the simplex, cached with the predictions."""
 
         def cut() -> Cells:
             return self.bins.cells(predictions.probs, predictions.weights)
@@ -123,7 +124,7 @@ class SimplexECE(Metric):
         return predictions.once(("cells", self.bins), cut, of_labels=False)
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Say how many cells hold weight."""
+        """Give the number of cells that hold weight."""
         cells = self._cells(predictions)
         return {"bins_used": len({*cells.index[predictions.weights > 0].tolist()})}
 

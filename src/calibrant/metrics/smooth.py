@@ -1,4 +1,4 @@
-"""Smooth calibration error: residuals smoothed by a reflected Gaussian whose width fits the error itself."""
+"""Smooth calibration error: residuals smoothed by a reflected Gaussian whose width equals the error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 FEW_CELLS, FEW_ROWS = 5_000_000, 250_000
-"""Up to this many numbers, or rows, are moved to the grid without a sparse matrix, whose import would take longer."""
+"""Up to this many numbers and rows are moved to the grid without SciPy's sparse matrix: its import takes longer."""
 
 CELLS = 2**14
 """Residuals are moved to the points j / CELLS."""
 
 AT_ONCE = 20
-"""Sets of labels or weights whose bandwidths are searched together, by one thread: more do not fit into the cache."""
+"""Number of columns whose bandwidths one thread searches together: more do not fit into the cache."""
 
 ROWS_AT_ONCE = 2**16
-"""Rows moved to the grid together: what they need stays in the cache."""
+"""Number of rows moved to the grid together: few enough to stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class SmoothECE(Metric):
         return float(self._each(gridded[None], np.abs(residuals).sum(keepdims=True))[0])
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Return the map from weights, (n, B), to B values; the grid is laid once."""
+        """Return the map from weights, (n, B), to B values; grid points and factors are computed once."""
         view = self.view(predictions)
         spread = _spread(view.positive)
         residuals = view.positive - view.labels
@@ -126,7 +126,7 @@ class SmoothECE(Metric):
         return evaluate
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values: the grid stays."""
+        """Return the map from labels, (n, B), to B values; grid points and factors are computed once."""
         view = self.view(predictions)
         p, share = view.positive, view.weights / view.weights.sum()
         points, factors = _stencil(p)
@@ -145,7 +145,7 @@ class SmoothECE(Metric):
         return evaluate
 
     def _each(self, gridded: FloatArray, gaps: FloatArray) -> FloatArray:
-        """Return the error of residuals on the grid, (B, CELLS + 1)."""
+        """Return B errors, given residuals on the grid, (B, CELLS + 1), and mean absolute residuals, (B,)."""
         parts = [slice(first, first + AT_ONCE) for first in range(0, len(gaps), AT_ONCE)]
         found = in_order(lambda part: self._some(cosine_sums(gridded[part]), gaps[part]), parts)
         return np.concatenate(list(found))
@@ -165,7 +165,7 @@ def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
     def matrix() -> "csc_array":
         from scipy.sparse import csc_array
 
-        # Indices of one kind spare a copy of them.
+        # With one integer type for both index arrays SciPy makes no copy.
         ends = np.arange(0, 4 * len(values) + 1, 4, dtype=np.int32 if len(values) < 2**29 else np.int64)
         return csc_array((factors.ravel(), points.ravel(), ends), shape=(CELLS + 1, len(values)))
 
@@ -182,7 +182,7 @@ def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
 
 
 def _events_on_grid(points: NDArray[np.int32], factors: FloatArray) -> Callable[[BoolArray], FloatArray]:
-    """Return the map from whether the rows have an event, (n,), to the sums of their factors on the grid."""
+    """Return the map from events, (n,), to the sums of the factors of rows with the event at each grid point."""
 
     def sums(rows: RowIndex) -> FloatArray:
         found = np.bincount(points[rows].ravel(), weights=factors[rows].ravel(), minlength=CELLS + 1)

@@ -1,4 +1,4 @@
-"""Smoothed residuals as cosine series: their error at a bandwidth, and the bandwidth that equals its error."""
+"""Smoothed residuals as cosine series: the error at a bandwidth, and the bandwidth that equals its error."""
 
 from functools import cache
 
@@ -11,23 +11,23 @@ NARROWEST = 2.0**-16
 """Bandwidths below this are not resolved."""
 
 ROUGHLY, EXACTLY = 0.01, 1e-12
-"""Relative error of a bandwidth before the number of points that it needs is chosen, and in the end."""
+"""Relative error of a bandwidth when the number of points is chosen by it, and of the result."""
 
-POINTS_A_WIDTH = 32
-"""Number of points at which the smoothed residuals are computed in each bandwidth."""
+POINTS_PER_WIDTH = 32
+"""Number of points per bandwidth at which the smoothed residuals are computed."""
 
 FEWEST, MOST = 2**10, 2**15
-"""Number of such points in [0, 1]."""
+"""Limits of the number of such points in [0, 1]."""
 
 AT_FIRST = 2**8
-"""Number of points until a bandwidth is known roughly."""
+"""Number of points for the rough search."""
 
 MOST_STEPS = 60
-"""About six are needed; rounding could make the last digits of an error go up and down forever."""
+"""About six steps are needed; the limit stops a search whose last digits alternate by rounding."""
 
 
 def cosine_sums(gridded: FloatArray) -> FloatArray:
-    r"""Return the sums of cos(pi k p) for k = 0 to N, of rows on the points j / N: (B, N + 1).
+    r"""Return the sums of cos(pi k j / N) for k = 0 to N, weighted by values at the points j / N: (B, N + 1).
 
     Notes
     -----
@@ -62,7 +62,7 @@ def _circle(n: int) -> tuple[FloatArray, FloatArray]:
 
 
 def fixed_points(waves: FloatArray, gaps: FloatArray) -> FloatArray:
-    """Return the bandwidths that equal their error, (B,); no error exceeds the mean absolute residual in `gaps`."""
+    """Return the bandwidths that equal their error, (B,); no error exceeds its mean absolute residual in `gaps`."""
     low = np.maximum(np.abs(waves[:, 0]), NARROWEST)
     values = np.minimum(gaps, low)
     rows = np.flatnonzero(gaps > low)
@@ -78,10 +78,10 @@ def fixed_points(waves: FloatArray, gaps: FloatArray) -> FloatArray:
 
 
 def _crossings(waves: FloatArray, start: FloatArray, points: int, rtol: float) -> FloatArray:
-    """Return the bandwidths that equal their error.
+    """Return the bandwidths that equal their error, to a relative error of `rtol`.
 
-    As errors decrease with the bandwidth, the solution lies between a bandwidth and its error. Secants close in on it;
-    where the same end of the bracket stays, the difference there is halved, as in the Illinois method.
+    As errors decrease with the bandwidth, the solution lies between a bandwidth and its error. It is found by the
+    Illinois variant of regula falsi: if one end of the bracket stays, the difference there is halved.
     """
     a, at_a = start.copy(), errors(waves, start, points) - start
     b = a + at_a
@@ -89,7 +89,7 @@ def _crossings(waves: FloatArray, start: FloatArray, points: int, rtol: float) -
         return b
     waves = waves[:, : _terms(np.minimum(a, b))]
     at_b = errors(waves, b, points) - b
-    # Narrower than the narrowest, the error is the value; and of equal signs only rounding is left.
+    # Below the narrowest bandwidth the error there is the value; equal signs are left by rounding only.
     rows = np.flatnonzero(~((start <= NARROWEST) & (b <= start)) & (at_a * at_b < 0))
     for _ in range(MOST_STEPS):
         rows = rows[np.abs(at_b[rows]) > rtol * b[rows]]
@@ -105,20 +105,20 @@ def _crossings(waves: FloatArray, start: FloatArray, points: int, rtol: float) -
 
 
 def resolution(widths: FloatArray) -> NDArray[np.int64]:
-    """Return the numbers of points that bandwidths need."""
-    return np.clip(2.0 ** np.ceil(np.log2(POINTS_A_WIDTH / widths)), FEWEST, MOST).astype(int)
+    """Return the number of points that each bandwidth needs."""
+    return np.clip(2.0 ** np.ceil(np.log2(POINTS_PER_WIDTH / widths)), FEWEST, MOST).astype(int)
 
 
 def _terms(widths: FloatArray) -> int:
-    """Return how many terms of the series count: beyond them, the factors are below 1e-18."""
+    """Return the number of terms of the series to use: all further factors are below 1e-18."""
     return int(3 / widths.min(initial=1.0)) + 2
 
 
 def errors(waves: FloatArray, widths: FloatArray, points: int) -> FloatArray:
-    """Integrate the absolute value of the residuals smoothed with these bandwidths, (B,).
+    """Return the integrals of the absolute residuals smoothed with these bandwidths, (B,).
 
-    One Fourier transform gives the smoothed residuals, which are even, plus their integral, which is odd but for its
-    linear part.
+    One Fourier transform gives the sum of the smoothed residuals, which are even, and their integral, which is odd
+    except for its linear part.
     """
     k = np.arange(min(points, waves.shape[1], _terms(widths)))
     smooth = waves[:, : len(k)] * np.exp(-((np.pi * widths[:, None] * k) ** 2) / 2)
@@ -132,10 +132,10 @@ def errors(waves: FloatArray, widths: FloatArray, points: int) -> FloatArray:
 
 
 def _total_variation(integral: FloatArray, slope: FloatArray) -> FloatArray:
-    """Return how far functions go up and down, from their values and slopes at equidistant points of [0, 1].
+    """Return the total variation of functions, from their values and slopes at equidistant points of [0, 1].
 
-    Where the slope changes sign, the function turns at an extremum; its height, read off the cubic through values and
-    slopes at the place that a chord of the slope gives, has an error of fourth order in the distance of the points.
+    Where the slope changes sign, there is an extremum. It is located by linear interpolation of the slope, and its
+    height is that of the cubic through values and slopes; the error is of fourth order in the distance of the points.
     """
     rises = np.diff(integral)
     row, at = np.nonzero(slope[:, :-1] * slope[:, 1:] < 0)

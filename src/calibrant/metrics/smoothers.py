@@ -1,4 +1,4 @@
-"""Calibration curves that measures of the gap between prediction and frequency are computed from."""
+"""Calibration curves for metrics of the gap between prediction and frequency."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.pooled import Pools
 
 CELLS = 1024
-"""More distinct predictions than this are joined to this many cells of equal weight before they are smoothed."""
+"""More distinct predictions than this are merged into this many cells of equal weight before smoothing."""
 
 ANCHORS = 128
-"""With more than twice as many cells, the curve is fitted at this many quantiles and as many equidistant places."""
+"""With more than twice as many cells, the curve is fitted at this many quantiles and as many equidistant points."""
 
 FEW_PAIRS = 2**16
 """Largest number of pairs (place, cell) for which distances are sorted."""
@@ -31,7 +31,7 @@ class Smoother(ABC):
         """Return the estimated frequency at each distinct prediction, (m,)."""
 
     def fit_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
-        """Return the same of the pools with other hits, (m, B)."""
+        """Return the estimated frequencies of the same pools with other hits, both (m, B)."""
         return np.stack([self.fit(pools.with_hits(column)) for column in hits.T], axis=1)
 
 
@@ -48,16 +48,16 @@ class IsotonicCurve(Smoother):
 
 
 class LocalFits(NamedTuple):
-    """A local regression before it has seen a label: it is linear in the frequencies.
+    """The part of a local regression that does not depend on labels: the fit is linear in the frequencies.
 
     Attributes
     ----------
     starts : array of shape (n_cells,)
         The first pool of each cell.
     places : array of shape (n_places,)
-        The predictions that the curve is fitted at.
+        The predictions at which the curve is fitted.
     rows : array of shape (n_places, n_cells)
-        Times the frequencies of the cells, this is the curve.
+        Coefficients: their product with the frequencies of the cells is the curve.
     """
 
     starts: IntArray
@@ -67,21 +67,22 @@ class LocalFits(NamedTuple):
 
 @dataclass(frozen=True)
 class Loess(Smoother):
-    r"""Local regression: a polynomial fitted around every prediction, rows nearby weighing more.
+    r"""Local regression: a polynomial fitted around every prediction, with more weight for nearby rows.
 
     Parameters
     ----------
     span : float, default=0.75
-        Share of the weight of all rows that enters the fit at each prediction, the nearest ones.
+        The fit at a prediction uses the nearest rows, with this share of the weight of all rows.
     degree : {1, 2}, default=2
-        Of the polynomial.
+        Degree of the polynomial.
 
     Notes
     -----
-    At distance :math:`d` from the prediction, of the largest distance :math:`D` that the span takes in, a row weighs
-    :math:`(1 - (d / D)^3)^3` times its own weight. Like the published forms, the curve is not limited to [0, 1]. Above
-    1024 distinct predictions, neighbours are joined to cells of equal weight, and above 256 cells the curve is fitted
-    at about 256 places, with a monotone cubic in between. On 5000 rows this moves the mean gap by less than 0.1%.
+    A row at distance :math:`d` from the prediction counts :math:`(1 - (d / D)^3)^3` times its own weight, where
+    :math:`D` is the largest distance within the span. Like the published forms, the curve is not limited to [0, 1].
+    Above 1024 distinct predictions, neighbours are merged into cells of equal weight, and above 256 cells the curve is
+    fitted at about 256 points, with a monotone cubic in between. On 5000 rows this moves the mean gap by less than
+    0.1%.
 
     The defaults are those of R's ``loess``, ``Loess(2/3, 1)`` those of ``lowess`` (without its robust iterations).
 
@@ -104,7 +105,7 @@ class Loess(Smoother):
         return self.fit_redraws(pools, pools.hits[:, None])[:, 0]
 
     def fit_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
-        """Return the same of the pools with other hits, all at once."""
+        """Return the local regressions of the same pools with other hits, both (m, B), in one product."""
         known = pools.fixed.get(self)
         if not isinstance(known, LocalFits):
             known = pools.fixed[self] = self._local_fits(pools)
@@ -115,7 +116,7 @@ class Loess(Smoother):
         return monotone_cubic(places, curve, pools.values)
 
     def _local_fits(self, pools: Pools) -> LocalFits:
-        """Return the part of the fit that no label enters."""
+        """Return the part of the fit that does not depend on labels."""
         starts = _cells(pools.mass)
         cells = pools.merged(starts)
         x, mass = cells.values, cells.mass / cells.mass.sum()
@@ -123,7 +124,7 @@ class Loess(Smoother):
         return LocalFits(starts, places, self._rows(places, x, mass))
 
     def _rows(self, places: FloatArray, x: FloatArray, mass: FloatArray) -> FloatArray:
-        """Return, for each place, by what the frequencies are multiplied to give the constant of its polynomial."""
+        """Return the coefficients of the frequencies in the constant term of the polynomial at each place."""
         reach = _reach(places, x, mass, self.span)[:, None]
         shape = (len(places), len(x))
         return np.concatenate(
@@ -131,8 +132,8 @@ class Loess(Smoother):
         )
 
     def _weights(self, u: FloatArray, reach: FloatArray, mass: FloatArray) -> FloatArray:
-        """Return the same of some places, from whose values to x it is u."""
-        # Where one prediction alone fills the span, only it counts.
+        """Return these coefficients for some places, given the differences u of the cells from each."""
+        # If one prediction alone fills the span, only that one counts.
         u = np.divide(u, reach, out=np.where(u == 0, 0.0, 2.0), where=reach > 0)
         weight = _cubed(1 - _cubed(np.minimum(np.abs(u), 1.0))) * mass
         powers = [weight]
@@ -150,12 +151,12 @@ class Loess(Smoother):
 
 
 def _cubed(values: FloatArray) -> FloatArray:
-    """Return the third powers, many times faster than by a power function."""
+    """Return the third powers, many times faster than ``**``."""
     return values * values * values
 
 
 def _cells(mass: FloatArray) -> IntArray:
-    """Return the first pool of each cell: every pool is one, unless there are too many."""
+    """Return the first pool of each cell; up to `CELLS` pools, each is a cell."""
     if len(mass) <= CELLS:
         return np.arange(len(mass))
     ends = np.cumsum(mass)
@@ -173,12 +174,12 @@ def _anchors(x: FloatArray, mass: FloatArray) -> IntArray:
 
 
 def _reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> FloatArray:
-    """Return the distance from each place within which the span of the weight lies, and no further than needed."""
+    """Return the smallest distance from each place within which the span of the weight lies."""
     if len(places) * len(x) <= FEW_PAIRS:
         return _direct_reach(places, x, mass, span)
     running = np.concatenate([[0.0], np.cumsum(mass)])
     target = span * running[-1] * (1 - 1e-12)
-    # A little further than the whole range, so that rounding leaves nothing out.
+    # Slightly more than the whole range, so that rounding leaves nothing out.
     low, high = np.zeros(len(places)), np.full(len(places), (x[-1] - x[0]) * (1 + 1e-12))
     for _ in range(60):
         middle = (low + high) / 2
@@ -190,7 +191,7 @@ def _reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> 
 
 
 def _direct_reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> FloatArray:
-    """Return the same by sorting the distances of all pairs, which is quicker for few of them than a bisection."""
+    """Return the same by sorting the distances of all pairs, which is quicker than bisection for few pairs."""
     distances = np.abs(x - places[:, None])
     order = np.argsort(distances, axis=1, kind="stable")
     within = np.cumsum(mass[order], axis=1)

@@ -1,4 +1,4 @@
-"""The mean squared gap over bins without what chance adds to it, and its root."""
+"""The mean squared gap over bins, without the part that chance adds, and its root."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from calibrant.results import Description, Estimate
 SQUARED, ROOT = "Debiased squared error", "Debiased RMS error"
 
 LEAST_PAIRS = 1e-12
-"""A bin whose pairs of different rows have less than this part of the weight of all pairs holds one row."""
+"""A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class DebiasedSquaredGap(Metric):
 
     .. math:: T = \sum_b \frac{W_b}{W} \, \frac{\sum_{i \ne j \in b} w_i w_j r_i r_j}{W_b^2 - S_b}
 
-    over bins with two rows or more. The squares of single residuals, which chance alone makes positive, do not enter,
-    so that T is unbiased: for calibrated predictions it is 0 on average, and may be negative. A constant factor of the
-    weights changes nothing. The bins hold equal shares of the rows, because those of equal width see nothing of rare
-    events. `Root` of it is in units of a probability.
+    over bins with two rows or more. The squares of single residuals, which chance alone makes positive, do not enter.
+    So T is unbiased: for calibrated predictions it is 0 on average, and it may be negative. A constant factor of the
+    weights changes nothing. By default the bins hold equal shares of the rows, because bins of equal width would put
+    all rows of a rare event into one bin. Its `Root` is in units of a probability.
 
     Given more than two classes, it means `TopLabel` of itself.
 
@@ -70,7 +70,8 @@ class DebiasedSquaredGap(Metric):
         """Return how it is presented."""
         return self._presented(
             SQUARED,
-            "Mean squared gap between prediction and frequency, without what chance adds; it has a valid interval.",
+            "Mean squared gap between prediction and frequency, without the part that chance adds; "
+            "it has valid confidence limits.",
         )
 
     def __post_init__(self) -> None:
@@ -86,7 +87,7 @@ class DebiasedSquaredGap(Metric):
         squares = joint_bin_totals(cut, np.column_stack([ones, residuals**2]))
 
         def evaluate(weights: FloatArray) -> FloatArray:
-            weights = weights / weights.max(axis=0)  # So that squares of huge weights do not overflow.
+            weights = relative(weights)
             mass, gaps = sums(weights)
             own, own_gaps = squares(view.squares(weights))
             return _mean_square(weights.sum(axis=0), mass, mass**2 - own, gaps**2 - own_gaps)
@@ -124,7 +125,7 @@ class DebiasedSquaredGap(Metric):
         return evaluate
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from numbers of events in cells of rows, (C, B), to B values."""
+        """Return the map from event counts in cells of rows, (C, B), to B values."""
         rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
             return None
@@ -140,13 +141,13 @@ class DebiasedSquaredGap(Metric):
         return Counted(rows.cells, evaluate)
 
     def value(self, data: Predictions) -> float:
-        """Return the value at the data's own weights, from sums that are kept with the predictions."""
+        """Return the value at the data's own weights, from sums that are cached with the predictions."""
         self.check(data)
         view = self.view(data)
         return float(_mean_square(relative(view.weights).sum(keepdims=True), *self._sums(view))[0])
 
     def _sums(self, view: Predictions) -> FloatArray:
-        """Return the sums in each bin that `_mean_square` takes, (3, n_bins, 1)."""
+        """Return the sums in each bin for `_mean_square`, (3, n_bins, 1)."""
         return view.once(("squared gap", self.bins), lambda: self._summed(view))
 
     def _summed(self, view: Predictions) -> FloatArray:
@@ -174,7 +175,7 @@ class DebiasedSquaredGap(Metric):
         return np.concatenate(values)
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Say how many bins hold weight."""
+        """Give the number of bins that hold weight."""
         return {"bins_used": int((self._sums(self.view(predictions))[0] > 0).sum())}
 
 
@@ -185,8 +186,8 @@ class Root(Lift):
     Parameters
     ----------
     metric : Metric
-        Whose estimate may be negative by chance, such as `DebiasedSquaredGap` or a lift of it: classes are averaged
-        before the root is taken.
+        A metric whose estimate may be negative by chance, such as `DebiasedSquaredGap`, or a lift of it: classes are
+        averaged before the root is taken.
 
     Notes
     -----
@@ -229,17 +230,17 @@ class Root(Lift):
         return lambda labels: _root(squared(labels))
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from numbers of events in cells of rows to values, if the metric has one."""
+        """Return the map from event counts in cells of rows to values, if the metric has one."""
         squared = self.metric.prepare_counts(predictions)
         return None if squared is None else Counted(squared.cells, lambda counts: _root(squared.evaluate(counts)))
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give the square with its sign, and the root of what the metric says of each class."""
+        """Give the square with its sign, and the root of the value of each class."""
         return _rooted(self.metric.estimate(predictions))
 
 
 def _rooted(squared: Estimate) -> Mapping[str, object]:
-    """Return the details of a square: it, and the root of what they say of each class."""
+    """Return the details of the root: the square with its sign, and the root of the value of each class."""
     roots = {name: _root_of(value) for name, value in squared.details.get("classes", {}).items()}
     return {**squared.details, **({"classes": roots} if roots else {}), "squared": squared.value}
 
@@ -249,7 +250,7 @@ def _are_plain(predictions: Predictions) -> bool:
 
 
 def _of_an_event(weights: FloatArray, probs: FloatArray) -> FloatArray:
-    """Return what an event adds to the weighted square of y - p, which is p^2 + (1 - 2 p) y."""
+    """Return what an event adds to w^2 (y - p)^2, which is w^2 (p^2 + (1 - 2 p) y)."""
     found = -2 * probs
     found += 1
     found *= weights**2
@@ -259,8 +260,8 @@ def _of_an_event(weights: FloatArray, probs: FloatArray) -> FloatArray:
 def _mean_square(total: FloatArray, mass: FloatArray, pairs: FloatArray, products: FloatArray) -> FloatArray:
     """Return T from the weight of all rows, (B,), and the sums in each bin, (n_bins, B).
 
-    The sums are those of the weights, of the weights of pairs of different rows, and of these times the product of the
-    two residuals.
+    The sums are those of the weights, of the weights of pairs of different rows, and of these weights times the product
+    of the two residuals.
     """
     several = pairs > LEAST_PAIRS * mass**2
     squared = np.divide(products, pairs, out=np.zeros_like(products), where=several)

@@ -1,4 +1,4 @@
-"""ECE with as many bins as leave the frequencies in order."""
+"""ECE with the largest number of bins whose frequencies do not decrease."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from calibrant.metrics.pooled import PooledMetric, Pools, pool
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
-EDGES_A_BLOCK = 100_000
-"""Numbers of bins are tried in blocks with about this many edges to examine."""
+EDGES_PER_BLOCK = 100_000
+"""About how many bin edges to examine at a time."""
 
 
 @dataclass(frozen=True)
 class SweepECE(PooledMetric):
-    r"""ECE with bins of equal mass, as many as leave the frequencies non-decreasing.
+    r"""ECE with bins of equal mass, as many as keep the frequencies non-decreasing.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ class SweepECE(PooledMetric):
     frequency of the event falls from one bin to the next ends the sweep, and the value is the `ECE` at the number of
     bins before it. There are never more bins than distinct predictions. The estimate's details hold ``bins_used``.
 
-    A calibrated model has frequencies that rise; the more rows there are, the more bins resolve the rise, so the bias
-    of a fixed number of bins becomes small at both ends. The number of bins depends on the labels: under new weights
-    or labels the sweep is run again.
+    The frequencies of a calibrated model rise, and the more rows there are, the more bins show this rise. So the bias
+    is smaller than with a fixed number of bins, for few rows as for many. The number of bins depends on the labels:
+    under new weights or labels the sweep is run again.
 
-    Only edges at which the frequencies could fall are examined: those with a higher frequency somewhere before than
-    somewhere after them. The rest of the cost is one sort.
+    Only edges at which the frequencies could fall are examined: those with a higher frequency somewhere below than
+    somewhere above them. The rest of the cost is one sort.
 
     References
     ----------
@@ -58,14 +58,14 @@ class SweepECE(PooledMetric):
     def about(self) -> Description:
         """Return how it is presented."""
         return self._presented(
-            "ECE, sweep", "As ECE, equal mass, with the most bins whose frequencies are in ascending order."
+            "ECE, sweep", "As ECE, equal mass, with the largest number of bins whose frequencies do not decrease."
         )
 
     def __post_init__(self) -> None:
         ECE(norm=self.norm)
 
     def combine(self, pools: Pools) -> float:
-        """Sweep, and return the error in the last bins in order."""
+        """Return the error in the bins at which the sweep ends."""
         bins = pools.merged(_swept(pools))
         columns = (sums[:, None] for sums in (bins.mass, bins.predicted, bins.hits))
         return float(ECE(norm=self.norm).combine(pools.mass.sum(keepdims=True), *columns)[0])
@@ -76,7 +76,7 @@ class SweepECE(PooledMetric):
 
 
 def _swept(pools: Pools) -> IntArray:
-    """Return the first pool of every bin in the end; bins that ties leave empty do not count."""
+    """Return the first pool of each bin at which the sweep ends; bins that ties leave empty do not count."""
     line = _Line(pools)
     n_bins = _sweep(pools, line)
     starts = line.start_of(np.arange(n_bins), np.array(n_bins))
@@ -85,11 +85,11 @@ def _swept(pools: Pools) -> IntArray:
 
 
 def _sweep(pools: Pools, line: "_Line") -> int:
-    """Return the largest number of bins before the first at which the frequencies fall."""
+    """Return the number of bins before the first at which the frequencies fall."""
     n_pools = len(pools.mass)
     # A cut is safe if no frequency before it is above any after it.
     highest, lowest = np.maximum.accumulate(pools.frequencies), np.minimum.accumulate(pools.frequencies[::-1])[::-1]
-    unsafe = np.flatnonzero(highest[:-1] > lowest[1:]) + 1  # Those by rounding are examined, and found not to fall.
+    unsafe = np.flatnonzero(highest[:-1] > lowest[1:]) + 1  # Cuts unsafe by rounding only are found not to fall.
     if len(unsafe) == 0:
         return n_pools
     low, high = float(line.before[unsafe[0] - 1]), float(line.before[unsafe[-1]])
@@ -110,7 +110,7 @@ def _blocks(n_pools: int, share: float) -> Iterator[IntArray]:
     """Yield the numbers of bins from 2 on, in blocks that double until they are expensive."""
     start = 2
     while start <= n_pools:
-        stop = start + max(1, min(start, int(EDGES_A_BLOCK / (3 + 2 * start * share))))
+        stop = start + max(1, min(start, int(EDGES_PER_BLOCK / (3 + 2 * start * share))))
         yield np.arange(start, min(stop, n_pools + 1))
         start = stop
 
