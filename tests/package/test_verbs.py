@@ -211,7 +211,8 @@ def test_a_fitted_calibrator_shows_what_it_learnt():
 def test_the_sum_in_the_brier_score_is_said():
     shown = repr(measure(Y_TRUE, Y_PROB, metrics=("brier", "accuracy")))
     assert brier_score_loss(Y_TRUE, Y_PROB) == pytest.approx(measure(Y_TRUE, Y_PROB)["brier"] / 2)
-    assert shown.endswith("\n  (brier is summed over the classes: for two classes it is twice the score of scikit-learn)")
+    words = "brier is summed over the classes: for two classes it is twice the score of scikit-learn"
+    assert shown.endswith(f"\n  ({words})")
     assert "sum over" not in repr(measure(Y_TRUE, Y_PROB, metrics="accuracy"))
 
 
