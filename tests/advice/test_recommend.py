@@ -285,7 +285,7 @@ class TestAdvice:
         assert np.isfinite(advice.candidate(advice.name).loss)
         assert "probability 0" in " ".join(advice.reasons)
         assert "has to be mixed in first, which" in " ".join(advice.reasons)
-        assert "changes by -inf: one of both losses is infinite" in " ".join(advice.reasons)
+        assert "changes by -inf: one of the two losses is infinite" in " ".join(advice.reasons)
         hopeless = recommend(p, candidates=["ts"], rng=0)
         assert hopeless.name == "identity"
         assert "infinite with every" in hopeless.headline
@@ -438,7 +438,7 @@ class TestWhatDecided:
         sure = decided_by(self.advice("ts", low=-0.02, high=-0.01), self.verdict(0.5))
         assert sure == "What decided: its loss is smaller by more than three standard errors."
         two, three = (self.advice("identity", low=-0.02, high=-0.01, n_classes=k) for k in (2, 3))
-        found = "What decided: the omnibus test finds no miscalibration (p = 0.5); without, no smaller loss counts"
+        found = "What decided: the omnibus test finds no miscalibration (p = 0.5), so a smaller loss does not count"
         assert decided_by(two, self.verdict(0.5)) == f"{found}."
         assert decided_by(three, self.verdict(0.5)).startswith(f"{found}, unless it is smaller by more than three")
         assert decided_by(self.advice("identity", low=0, high=1, best="identity"), self.verdict(0.5)) == ""
@@ -477,7 +477,7 @@ class TestWhatDecided:
 
     def test_a_gain_whose_interval_excludes_0_is_not_called_chance(self):
         gain, chance = (self.advice("identity", low=-0.02, high=high) for high in (-0.01, 0.01))
-        assert "a test finds nothing to mend, and a smaller log loss alone is not enough" in headline(gain)
+        assert "a test finds nothing to fix, and a smaller log loss alone is not enough" in headline(gain)
         assert "chance" not in " ".join(differences_in_words(gain))
         assert "ts does not lower the log loss by more than chance" in headline(chance)
         assert "which could be chance" in " ".join(differences_in_words(chance))

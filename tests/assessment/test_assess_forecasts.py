@@ -412,7 +412,7 @@ def test_ranges_by_chance_are_the_same_in_every_call_with_one_seed():
 TRENDS = {
     "No calibrator here corrects a trend of the centre": lambda mean, sd, z: 1.5 * mean + sd * z,
     "No calibrator here corrects a spread": lambda mean, sd, z: mean + sd * z * np.exp(0.5 * mean),
-    "The calibrator for that is spread-by-level": lambda mean, sd, z: mean + sd ** (0.2) * z,
+    "The calibrator spread-by-level corrects this": lambda mean, sd, z: mean + sd ** (0.2) * z,
 }
 
 

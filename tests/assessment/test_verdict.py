@@ -11,7 +11,7 @@ from calibrant.assessment.verdict.sentences import percentages
 from calibrant.assessment.verdict.size import compare_with, limits
 from calibrant.decisions import move_base_rate
 from calibrant.hypotest.finding.facts import facts_of, slope_of
-from calibrant.hypotest.finding.revealed import Evidence, evidence_of, in_words
+from calibrant.hypotest.finding.revealed import Revealed, in_words, revealed_in
 from calibrant.metrics import METRICS, CoxSlope
 from calibrant.results import TestResult, Verdict, state
 from naming import each
@@ -130,7 +130,7 @@ def test_a_test_is_not_called_exact_where_weights_follow_labels():
         assert "The exact test gives" in examine(p, 19, rng=0).verdict.explanation
         moved = examine(move_base_rate(p, 0.1), 19, rng=0).verdict.explanation
         assert "exact" not in moved
-        assert "The test, rough as the weights follow the labels, gives p" in moved
+        assert "The test, approximate as the weights depend on the labels, gives p" in moved
 
 
 def test_a_slope_that_is_called_too_timid_is_not_written_as_one():
@@ -229,7 +229,7 @@ class TestWhatGaveItAway:
             ({"new": (0.01, None, None)}, "new"),
         ])  # fmt: skip
     def test_is_said_in_words(self, parts, words):
-        assert in_words(evidence_of(omnibus(0.01, **parts), "miscalibrated")) == words
+        assert in_words(revealed_in(omnibus(0.01, **parts), "miscalibrated")) == words
 
     def test_bad_class_is_named_and_its_numbers_are_shown(self):
         p = calibrated(n=1500, k=10, concentration=0.3)
@@ -370,7 +370,7 @@ def test_calibrated_rows_are_called_within_the_tolerance_if_there_are_enough():
 def test_state_knows_codes_of_others():
     numbers = {"error": 0.1, "expected": 0.0, "detectable": 0.1, "gap": 0.0, "pvalue": 0.5, "level": 0.05}
     assert state(Verdict(code="sideways", headline="", explanation="", **numbers)) == "unclear"
-    assert Evidence("", "", "", None, True).is_about_classes is False
+    assert Revealed("", "", "", None, True).is_about_classes is False
 
 
 @each("right", [251, 249, 1, 3, 127])

@@ -442,7 +442,7 @@ def test_a_difference_without_limits_says_why(tmp_path, capsys):
     change = record(capsys, "evaluate", path, "--threshold", "0.25")["decisions"]["change"]
     assert change["cost"]["low"] is None
     assert change["before"]["low"] is not None
-    words = "No limits of the difference after platt: too few rows decide about it."
+    words = "No limits of the difference after platt: too few rows contribute to it."
     assert main(["evaluate", str(path), "--threshold", "0.25", "--metrics", "nll"]) == 0
     assert words in " ".join(capsys.readouterr().out.split())
     assert main(["report", str(path), "--threshold", "0.25", "--resamples", "19", "--out", str(page)]) == 0

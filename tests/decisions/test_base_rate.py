@@ -309,5 +309,5 @@ class TestUnknownOfSeveral:
             estimate_base_rates(p, 0.5)
         with pytest.raises(InputError, match="3 names"):
             estimate_base_rates(p, self.OLD, classes=["a", "b"])
-        with pytest.raises(TypeError, match="hold their classes"):
+        with pytest.raises(TypeError, match="hold their own classes"):
             estimate_base_rates(Predictions(p, np.arange(20) % 3), self.OLD, classes=["a", "b", "c"])

@@ -80,7 +80,7 @@ def test_differences_are_paired_on_the_rows():
     assert found.low < found.value < found.high
     assert found.high - found.low == pytest.approx(2 * 1.96 * rows.std() / np.sqrt(800), rel=0.05)
     same = cost_difference(before, before, costs)
-    assert (same.value, same.low, same.reason) == (0.0, None, "too few rows decide about it")
+    assert (same.value, same.low, same.reason) == (0.0, None, "too few rows contribute to it")
 
 
 def test_limits_of_costs_cover():

@@ -11,7 +11,7 @@ from scipy.stats import beta, chi2, poisson
 
 from calibrant import DataWarning, InputError, Predictions, compare, interval, read_predictions
 from calibrant.decisions import binomial_upper, coverage_at_risk, risk_coverage
-from calibrant.intervals.areas import share_if_given
+from calibrant.intervals.areas import conditional_ratio
 from calibrant.metrics import AUGRC, AURC, ExcessAURC
 from calibrant.roc import auc
 from naming import each
@@ -175,13 +175,13 @@ class TestLimits:
     @each("count, least", [*((count, 10) for count in (11, 12, 15, 20, 40)), (60, 50), (90, 50)])
     def test_the_lower_limit_is_that_of_a_truncated_law(self, count, least):
         usual = chi2.ppf(0.025, 2 * count) / 2  # Garwood's limit of a Poisson mean.
-        mean = share_if_given(count, least, 0.025) * usual
+        mean = conditional_ratio(count, least, 0.025) * usual
         assert poisson.sf(count - 1, mean) / poisson.sf(least - 1, mean) == pytest.approx(0.025, rel=1e-6)
 
     def test_ends_of_the_truncated_law(self):
-        assert share_if_given(10, 10, 0.025) == 0  # Any mean gives at least ten, given that there are ten.
-        assert share_if_given(4, 10, 0.025) == 1  # Limits that were asked for by name.
-        assert share_if_given(200, 10, 0.025) == pytest.approx(1, abs=1e-9)
+        assert conditional_ratio(10, 10, 0.025) == 0  # Any mean gives at least ten, given that there are ten.
+        assert conditional_ratio(4, 10, 0.025) == 1  # Limits that were asked for by name.
+        assert conditional_ratio(200, 10, 0.025) == pytest.approx(1, abs=1e-9)
 
     def test_wrong_answers_of_little_confidence_count(self):
         """All answers have confidences below one half: the wrong ones are no rows that are predicted wrongly."""

@@ -105,7 +105,13 @@ class Broken(Brier):
 def test_a_metric_that_is_not_a_number_under_a_redraw_is_an_error_not_a_pvalue():
     p = calibrated(n=30)
     p = p.with_labels(np.zeros(30, dtype=np.int64))
-    with pytest.raises(InputError, match="is not a number for"):
+    with pytest.raises(InputError, match="NaN for 50 of 50 redraws"):
+        ConsistencyTest(Broken(), 50)(p, rng=0)
+
+
+def test_a_metric_that_is_not_a_number_for_the_observed_labels_says_so():
+    p = calibrated(n=30).with_labels(np.ones(30, dtype=np.int64))
+    with pytest.raises(InputError, match="is NaN for these labels"):
         ConsistencyTest(Broken(), 50)(p, rng=0)
 
 

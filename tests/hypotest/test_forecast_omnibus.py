@@ -241,4 +241,4 @@ def test_the_caution_of_tests_says_that_weights_follow_the_labels():
     p = Predictions([0.2, 0.4, 0.6, 0.9] * 5, [0, 0, 1, 1] * 5)
     moved = move_base_rate(p, 0.1)
     assert OmnibusTest(19)(p, rng=0).about.caution == "Exact for independent rows."
-    assert OmnibusTest(19)(moved, rng=0).about.caution.startswith("Rough here")
+    assert OmnibusTest(19)(moved, rng=0).about.caution.startswith("Approximate here")

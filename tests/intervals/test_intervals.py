@@ -607,7 +607,7 @@ def test_every_metric_has_a_method_or_none_and_no_calibration_error_has_percenti
     assert method in {None, *METHODS}
     if metric.measures == "calibration" and metric.better == "lower":
         assert method != "percentile"
-        with pytest.raises(InputError, match="do not cover"):
+        with pytest.raises(InputError, match="miss the true value"):
             interval(p, metric, "percentile")
 
 
@@ -818,8 +818,8 @@ def test_debiased_limits_are_refused_where_labels_are_far_surer_than_the_predict
     assert (
         why_not(one_bin, nearly_sure(60, 20), Bootstrap(9)) == why_not(one_bin, nearly_sure(30, 12), Bootstrap(9)) == ""
     )
-    assert why_not(one_bin, nearly_sure(60, 19), Bootstrap(9)).startswith("less than 0.4 of the wrong rows")
-    assert why_not(one_bin, nearly_sure(30, 11), Bootstrap(9)).endswith("are observed, and fewer than 20")
+    assert why_not(one_bin, nearly_sure(60, 19), Bootstrap(9)).startswith("less than 0.4 of the expected")
+    assert why_not(one_bin, nearly_sure(30, 11), Bootstrap(9)).endswith("is observed, and fewer than 20")
 
 
 def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits():

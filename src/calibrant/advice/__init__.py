@@ -1,4 +1,4 @@
-"""Which calibrator to use: a rule names candidates, and rows that were held out decide between them."""
+"""Which calibrator to use: a rule names candidates, and held-out rows decide between them."""
 
 from calibrant.advice.advise import recommend
 from calibrant.advice.fixing import calibrate_held_out, fix

@@ -1,4 +1,4 @@
-"""Which calibrator to use, decided by rows that were held out."""
+"""Which calibrator to use, decided on held-out rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Progress, Rng
 from calibrant._core.threads import in_order
-from calibrant.advice.choice import SURE, choose
+from calibrant.advice.choice import MOST_REDRAWS, SMALL_PVALUE, SURE, choose
 from calibrant.advice.cross_fit import GROUPS, cross_fit_all, cross_fit_groups, draw_folds, group_table
 from calibrant.advice.plan import Plan
 from calibrant.advice.reasons import decided_by, disagreement, headline, reasons
@@ -24,17 +24,6 @@ from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Recommendation
 from calibrant.results.assessment import smallest_pvalue
-
-MOST_REDRAWS = 999
-"""Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
-
-SMALL_PVALUE = 0.05
-"""Up to this p-value of the verdict, a smaller loss is reason enough for a fix. Of 100 calibrated predictions the exact
-test finds 5, and some of these have no smaller loss."""
-
-TWO_CLASSES = 2
-"""Of two classes the test sees whatever a map of the probability can mend, gains of accuracy too. Standard errors would
-add wrong advice only: where no sure row happens to be wrong, a map that is too sure gains a little in every row."""
 
 
 @takes_two_arrays
@@ -56,23 +45,23 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     Parameters
     ----------
     predictions : Predictions or Forecasts
-        Of rows that the model was not trained on.
+        Predictions for rows that the model was not trained on.
     keep_argmax : bool, default=False
-        Whether the predicted class of every row has to stay.
+        Whether the predicted class of every row must stay the same.
     candidates : sequence of names, or mapping of names to calibrators, optional
         From the simplest to the most flexible; by default those of `shortlist`, or `forecast_shortlist`.
     score : {"nll", "brier", "crps", "log"}, optional
-        What decides: log loss (the default) or Brier score, and of forecasts the CRPS (the default) or the log score.
-        A calibration error never does, because predictions that are all the same can have none.
+        What decides: log loss (the default) or Brier score, and for forecasts the CRPS (the default) or the log score.
+        A calibration error never does, because predictions that are all the same can have an error of 0.
     n_folds : int, default=5
     n_resamples : int, default=1000
-        Redraws of the labels in the test, at most 999; and bootstrap samples of the rows where a score is infinite.
+        Redraws of the labels in the test, at most 999; and bootstrap samples of the rows if a score is infinite.
     level : float, default=0.95
-        Of the intervals.
+        Level of the intervals.
     features : data frame, mapping of names to arrays, or array of shape (n, d), optional
-        Of the same rows: `calibrant.groups.GroupBoosting` is then a candidate too, "groups". It is recommended if its
-        loss is smaller than that of the one recommended otherwise by more than two standard errors, as new rows will
-        need their features. In every fold it searches the rows of the other folds only.
+        Features of the same rows: `calibrant.groups.GroupBoosting` is then a candidate too, "groups". It is recommended
+        only if its loss is smaller than that of the candidate recommended otherwise by more than two standard errors,
+        because new rows will need their features. In every fold it searches only the rows of the other folds.
     progress : callable, optional
         Called with (steps done, steps in all).
     rng : Generator, int or None
@@ -84,27 +73,27 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
 
     Notes
     -----
-    The number of rows and of classes, and whether decisions have to stay, give a short list (`RULE`; the table is in
+    The number of rows and of classes, and `keep_argmax`, determine a short list (`RULE`; the table is in
     docs/calibrators.md). Doing nothing is always on it. Every candidate is fitted to all folds but one and applied to
     that one, so that no row is judged by a map that has seen its label.
 
     A candidate improves on doing nothing if its loss is smaller and the omnibus test of `assess` finds the predictions
     miscalibrated (p up to 0.05); or, with more than two classes, if its loss is smaller by more than three standard
-    errors of the paired difference: the test does not see a gain of accuracy where classes are told apart better. If
-    none does, the advice is to do nothing. Intervals are those of `compare`: by Student's law of the paired
-    differences, or of percentiles if a score is infinite.
+    errors of the paired difference, since the test does not see gains of accuracy. If none does, the advice is to do
+    nothing. Intervals are those of `compare`: by Student's law of the paired differences, or percentiles if a score is
+    infinite.
 
-    If one does, the stack is recommended, a mixture that shrinks towards equal weights where rows are few: the smallest
-    of several losses is often the smallest by luck. Without a stack, it is the candidate of the smallest loss. A
-    simpler one takes its place if its loss is, with two standard errors to spare, at most 0.001 larger. With less than
-    500 rows, standard errors are not to be relied on, and if there is a stack nothing is decided by them: no other
-    takes its place, and only the test, which is exact, can speak for it. A candidate whose score is infinite is out.
+    If one does, the stack is recommended, a mixture that shrinks towards equal weights if rows are few: the smallest of
+    several losses is often the smallest by luck. Without a stack, the candidate of the smallest loss is recommended. A
+    simpler one replaces it if its loss is, with two standard errors to spare, at most 0.001 larger. With less than 500
+    rows standard errors are unreliable; if there is a stack, they then decide nothing: no other candidate replaces it,
+    and only the test, which is exact, can speak for it. A candidate whose score is infinite is excluded.
 
-    Forecasts are treated alike: their short list is `FORECAST_RULE`, their test that of `assess_forecasts`; there is no
-    stack, and a simpler candidate may be worse by 0.001 of the CRPS or of a nat.
+    Forecasts are treated in the same way: their short list is `FORECAST_RULE`, and their test that of
+    `assess_forecasts`. There is no stack, and a simpler candidate may be worse by 0.001 of the CRPS, or by 0.001 nats.
 
-    The intervals are about the rows, not about drawing other rows to fit the calibrators to; the score of the best of
-    several is a little too good.
+    The intervals describe the chance in the rows that are scored, not in the rows that calibrators are fitted to; the
+    score of the best of several is a little too good.
 
     Examples
     --------
@@ -168,7 +157,7 @@ def _recommend_classes(
     for one in in_order(lambda name: plan.judge(name, found[name], used), list(found)):
         judged[one.candidate.name] = one
         tick()
-    # The draws of assess with the same seed, so that both speak of the same verdict.
+    # The same draws as in assess with this seed, so that both give the same verdict.
     again = np.random.default_rng(rng) if isinstance(rng, int) else generator
     examined = examine(used, min(plan.n_resamples, MOST_REDRAWS), rng=again)
     verdict, floor = examined.verdict, smallest_pvalue(examined.test)
@@ -182,7 +171,10 @@ def _recommend_classes(
         safe=stack_of(tried),
         exceptional=None if table is None else GROUPS,
         miscalibrated=verdict.pvalue <= SMALL_PVALUE,
-        sure=SURE if used.n_classes > TWO_CLASSES else np.inf,
+        # With two classes the test sees everything that a map of the probability can correct, gains of accuracy
+        # included. Standard errors would only add wrong advice: if no confident row happens to be wrong, a map that is
+        # too confident gains a little in every row.
+        sure=SURE if used.n_classes > 2 else np.inf,
     )
     tick()
     advice = plan.advice(chosen, judged, found[chosen.name].calibrator, used, keep_argmax, rng)
@@ -211,7 +203,7 @@ def _candidates(
 def named_candidates(
     given: Sequence[str] | Mapping[str, Calibrator], keep_argmax: bool = False
 ) -> Mapping[str, Calibrator]:
-    """Return candidates by name; refuse unknown ones, and those that change predicted classes that have to stay.
+    """Return candidates by name; refuse unknown ones, and with `keep_argmax` those that can change predicted classes.
 
     Examples
     --------

@@ -13,23 +13,30 @@ from calibrant.metrics.scores import weighted_means
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Difference
 
+MOST_REDRAWS = 999
+"""Largest number of redraws in the test behind the advice; the default of the assessments, so that verdicts agree."""
+
+SMALL_PVALUE = 0.05
+"""Up to this p-value of the test, a smaller loss is reason enough for a fix. Of 100 calibrated sets of predictions the
+exact test finds 5, and some of these have no smaller loss."""
+
 SURE = 3.0
-"""A loss is smaller beyond doubt if the paired difference is at least this many standard errors."""
+"""A loss is smaller beyond doubt if the paired difference exceeds this many standard errors."""
 
 SPARE = 2.0
-"""How many standard errors of a paired difference count as chance."""
+"""Standard errors of a paired difference that count as chance."""
 
 TOLERANCE = 0.001
 """Additional loss that is accepted for a simpler calibrator."""
 
 ROWS_OF_DOUBT = 500
-"""With fewer rows a few of large loss make up a difference, and its standard error is not to be relied on. So where
-there is a safe candidate it is chosen, or nothing, and a test decides which."""
+"""With fewer rows a few of large loss determine a difference, and its standard error is unreliable. So if there is a
+safe candidate, either it or nothing is chosen, and a test decides which."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Choice:
-    """The recommended candidate, the best one, and what the differences say."""
+    """The recommended candidate, the best one, and the differences of all from doing nothing and from the best."""
 
     name: str
     best: str
@@ -63,24 +70,24 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
     level : float
     rng : Generator
     safe : str, optional
-        The candidate that is preferred to others whose loss is smaller.
+        A candidate that is preferred to others even if their loss is smaller.
     miscalibrated : bool, default=False
-        Whether a test has found that there is something to improve: then a smaller loss is enough.
+        Whether a test has found miscalibration: then a smaller loss is enough.
     sure : float, default=3.0
-        A loss that is smaller by this many standard errors is enough without a test; never, if infinite.
+        Standard errors by which a smaller loss is enough without a test; infinite if it never is.
     tolerance : float, default=0.001
         Additional loss that is accepted for a simpler candidate.
     exceptional : str, optional
-        The last candidate, which needs more than the others do: it is chosen only if its loss is smaller than that of
-        the one that would be chosen without it, with two standard errors to spare.
+        The last candidate, which needs more data than the others: it is chosen only if its loss is smaller than that of
+        the one chosen without it, with two standard errors to spare.
 
     Notes
     -----
-    The smallest of several losses is often the smallest by luck, most of all with few rows. So the loss of the safe
-    candidate, if there is one, is what others are held against. A simpler candidate is chosen instead if it is safe to
-    say, with two standard errors to spare, that its loss is at most `tolerance` larger. With less than 500 rows
-    standard errors decide nothing: the safe candidate is chosen if a test has found something to improve and the loss
-    of any candidate is smaller, also if its own is not.
+    The smallest of several losses is often the smallest by luck, especially with few rows. So the others are compared
+    with the safe candidate, if there is one. A simpler candidate is chosen instead if its loss is at most `tolerance`
+    larger, with two standard errors to spare. With less than 500 rows standard errors decide nothing: the safe
+    candidate is chosen if a test has found miscalibration and the loss of any candidate is smaller, even if its own is
+    not.
     """
     rows = _Rows(losses, weights, bootstrap, int(rng.integers(2**63)))
     values, names = rows.values, list(losses)
@@ -93,14 +100,14 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
         if rows.beats(name, nothing, np.inf if few else sure) or (miscalibrated and values[name] < values[nothing])
     ]
     best = min(helpful or [nothing, *usual], key=values.__getitem__)
-    held_against, eligible = best, helpful
+    reference, eligible = best, helpful
     if safe is not None and (safe in helpful or (few and helpful and np.isfinite(values[safe]))):
-        held_against, eligible = safe, [safe] if few else helpful
-    chosen = next((name for name in eligible if rows.is_about(name, held_against, tolerance)), nothing)
-    if chosen not in (nothing, held_against):  # A simplification: one that is even simpler, and better, comes first.
+        reference, eligible = safe, [safe] if few else helpful
+    chosen = next((name for name in eligible if rows.is_close(name, reference, tolerance)), nothing)
+    if chosen not in (nothing, reference):  # A simplification: an even simpler candidate of smaller loss comes first.
         even_simpler = helpful[: helpful.index(chosen) + 1]
         chosen = min(even_simpler, key=values.__getitem__)
-    if exceptional is not None and all(rows.is_about(exceptional, each, 0.0) for each in (chosen, best)):
+    if exceptional is not None and all(rows.is_close(exceptional, each, 0.0) for each in (chosen, best)):
         chosen = best = exceptional
     simpler = names[1 : names.index(chosen)]
     alternative = min(simpler, key=values.__getitem__, default=None)
@@ -135,13 +142,13 @@ class _Rows:
         return {name: np.concatenate(parts) for name, parts in blocks.items()}
 
     def beats(self, name: str, base: str, sure: float) -> bool:
-        """Return whether the loss is smaller by `sure` standard errors; what is finite is better than infinity."""
+        """Return whether the loss is smaller by `sure` standard errors; a finite loss beats an infinite one."""
         if not np.isfinite(self.values[name]) or not np.isfinite(self.values[base]):
             return self.values[name] < self.values[base]
         value, error = self._difference(name, base)
         return value < -sure * error
 
-    def is_about(self, name: str, base: str, tolerance: float) -> bool:
+    def is_close(self, name: str, base: str, tolerance: float) -> bool:
         """Return whether the loss is at most `tolerance` larger, with two standard errors to spare."""
         value, error = self._difference(name, base)
         return name == base or value + SPARE * error <= tolerance
@@ -158,7 +165,7 @@ class _Rows:
         return value, float(np.sqrt(spread))
 
     def against(self, compared: Sequence[tuple[str, Sequence[str]]], level: float) -> list[dict[str, Difference]]:
-        """Return the differences of candidates from a base, for each pair of these, where they are numbers.
+        """Return the differences of candidates from a base, for each (base, candidates), without inf minus inf.
 
         The limits are those of `compare`: Student's law, or percentiles over shared bootstrap samples if a loss is
         infinite.

@@ -1,4 +1,4 @@
-"""Calibrated predictions for every row by calibrators, or a fix of groups, that were not fitted to it."""
+"""Cross-fitting: every row is calibrated by calibrators, or a fix of groups, that were not fitted to it."""
 
 from collections.abc import Callable, Mapping
 from itertools import chain, combinations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calibrant.groups import GroupBoosting
 
 NESTED_ROWS = 3000
-"""Below this many rows the cross-validation of a stack is fully nested; above, the difference is small.
+"""Below this many rows the cross-validation of a stack is fully nested; above it, the difference is small.
 
 With 3000 rows of two classes the log loss of a stack is 0.0003 too large, which is on the safe side.
 """
@@ -38,16 +38,16 @@ class OutOfFold(NamedTuple):
 
 
 def check_folds(n_folds: int, predictions: Predictions) -> None:
-    """Refuse a number of folds that some rows cannot be divided into."""
+    """Refuse fewer than two folds, or more folds than rows."""
     if not 2 <= n_folds <= predictions.n_samples:
         raise InputError(f"n_folds must be from 2 to the number of rows, {predictions.n_samples}, but is {n_folds}.")
 
 
 def draw_folds(predictions: Predictions, n_folds: int, rng: np.random.Generator) -> list[IntArray]:
-    """Divide the rows at random into parts of the same size; those of a rare class are in different ones.
+    """Divide the rows at random into folds of the same size; the rows of a rare class are spread over the folds.
 
-    Other classes may have different shares in different parts: where all are equal, a fit to the others knows the
-    frequencies of the classes in each, and chance in them counts as a gain of maps that learn them.
+    The shares of other classes are left to chance. If they were the same in all folds, a fit to the other folds would
+    know the class frequencies of the held-out fold, and maps that learn frequencies would seem to gain from it.
     """
     shuffled, labels = rng.permutation(predictions.n_samples), predictions.labels
     is_rare = np.bincount(labels, minlength=predictions.n_classes) <= RARE
@@ -57,7 +57,7 @@ def draw_folds(predictions: Predictions, n_folds: int, rng: np.random.Generator)
 
 
 def fitted(calibrator: Calibrator, predictions: Predictions) -> Calibrator:
-    """Return a copy of the calibrator that is fitted to the predictions."""
+    """Return a copy of the calibrator, fitted to the predictions."""
     copy: Calibrator = clone(calibrator)
     copy.classes_ = np.array(predictions.classes)  # As `fit` does, which would check and warn once more.
     return copy.learn(predictions.log_probs, predictions.labels, predictions.weights)
@@ -66,7 +66,7 @@ def fitted(calibrator: Calibrator, predictions: Predictions) -> Calibrator:
 def cross_fit(
     calibrator: Calibrator, predictions: Predictions, folds: list[IntArray], tick: Callable[[], None]
 ) -> OutOfFold:
-    """Calibrate every fold by what the other folds teach; `tick` is called after each."""
+    """Calibrate every fold by a fit to the other folds; `tick` is called after each."""
     return cross_fit_all({"": calibrator}, predictions, folds, tick)[""]
 
 
@@ -74,19 +74,19 @@ def cross_fit(
 def cross_fit_all(
     calibrators: Mapping[str, Calibrator], predictions: Predictions, folds: list[IntArray], tick: Callable[[], None]
 ) -> dict[str, OutOfFold]:
-    """Calibrate every fold by what the other folds teach, with several calibrators; `tick` is called after each fold.
+    """Calibrate every fold by fits of several calibrators to the other folds; `tick` is called after each fold.
 
     Notes
     -----
-    Each is fitted to all rows first, and then to all folds but one, beginning where that fit ended. Compositions that
-    begin alike share what they begin with.
+    Each calibrator is fitted to all rows first, and then to all folds but one, starting from that fit. Compositions
+    share their common first stages.
 
-    A `StackedCalibration` is not fitted as a whole. Its members calibrate every fold as other candidates do. What mixes
-    them is learnt, below 3000 rows, from fits to all folds but this one and a second, applied to the second: a fold has
-    no part at all in what calibrates it. With more rows it is learnt from what the members say of the other folds, each
-    by a fit without that fold; these fits had seen the first, so that a few weights depend on it. A map that is learnt
-    so would unlearn what the fold has taught the members, and is left out. benchmarks/calibrators_stack.py measures
-    what is left.
+    A `StackedCalibration` is not fitted as a whole. Its members calibrate every fold as other candidates do. Below 3000
+    rows, the weights for a fold are learnt from fits without this fold and a second one, applied to the second: the
+    fold has no influence on what calibrates it. With more rows they are learnt from the members' predictions for the
+    other folds, each by a fit without that fold. These fits have seen the first fold, so that a few weights depend on
+    it. A final map learnt in this way would undo what the fold taught the members, and is left out.
+    benchmarks/calibrators_stack.py measures the remaining influence.
     """
     parts = {name: _members(one, predictions) for name, one in calibrators.items()}
     crossed = _Crossed([member for own in parts.values() for member in own], predictions, folds, tick)
@@ -99,7 +99,7 @@ def cross_fit_all(
 
 
 class _Crossed:
-    """Members fitted to all rows, and what each says of every fold by a fit to the others."""
+    """Calibrators fitted to all rows, and their predictions for every fold by fits to the other folds."""
 
     def __init__(
         self, members: list[Calibrator], predictions: Predictions, folds: list[IntArray], tick: Callable[[], None]
@@ -118,19 +118,19 @@ class _Crossed:
                 self.outputs[place][rows] = result
             return [stages.converged(place) for place in range(len(members))]
 
-        # A fold that is left when the others are shared out would keep one thread busy: its members have all of them.
+        # Folds that do not fill all threads are fitted one after the other, each with all threads for its members.
         shared = len(folds) - len(folds) % available_threads()
         for converged in chain(in_order(task, folds[:shared]), map(task, folds[shared:])):
             self.converged &= converged
             tick()
 
     def of(self, calibrator: Calibrator, places: range) -> OutOfFold:
-        """Return what a calibrator has given that these members are part of."""
+        """Return the predictions and the fit of the calibrator that these members belong to."""
         stack = _as_stack(calibrator, self.predictions)
         if stack is None:
             log_probs, whole = self.outputs[places[0]], self.whole.fitted(places[0])
         elif self.predictions.n_samples < NESTED_ROWS:
-            # Without two folds of two, no row is left to fit members to.
+            # Nesting leaves out two folds: of two, no row would be left for the members.
             log_probs = self._nested(stack, places) if len(self.folds) > 2 else self._mixed(stack, places)[0]
             whole = fitted(stack, self.predictions)
         else:
@@ -140,7 +140,7 @@ class _Crossed:
         return OutOfFold(after, bool(self.converged[places].all()), whole)
 
     def _nested(self, stack: StackedCalibration, places: range) -> FloatArray:
-        """Mix the predictions of every fold as is best for the other folds, by members that have seen neither."""
+        """Mix the predictions of every fold with weights learnt on the other folds, by members that saw neither."""
         p, result = self.predictions, np.empty_like(self.predictions.probs)
         unseen: list[list[Unseen]] = [[] for _ in self.folds]
         pairs = list(combinations(range(len(self.folds)), 2))
@@ -163,7 +163,7 @@ class _Crossed:
         return result
 
     def _mixed(self, stack: StackedCalibration, places: range) -> tuple[FloatArray, Calibrator]:
-        """Mix the predictions of every fold as is best for the other folds, and those of all rows as for all folds."""
+        """Mix the predictions of every fold with weights learnt on the other folds, and return the fit to all rows."""
         result = np.empty_like(self.predictions.probs)
 
         def task(rows: IntArray) -> None:
@@ -190,7 +190,7 @@ def _without(rows: IntArray, n_rows: int) -> BoolArray:
 
 
 def _as_stack(calibrator: Calibrator, predictions: Predictions) -> StackedCalibration | None:
-    """Return a stack, unless its treatment of zeros comes before its members; of others nothing."""
+    """Return the calibrator if it is a stack without a guard in front of its members, else None."""
     if isinstance(calibrator, StackedCalibration) and not has_impossible_labels(predictions):
         return calibrator
     return None
@@ -215,11 +215,11 @@ def _as_predictions(calibrator: Calibrator, log_probs: FloatArray, predictions: 
 
 
 GROUPS = "groups"
-"""The name of the candidate."""
+"""The name of the candidate that corrects groups."""
 
 
 def group_table(features: object, predictions: Predictions, keep_argmax: bool) -> dict[str, NDArray[np.generic]]:
-    """Return the columns of features at the rows that have weight; refuse what the fix of groups cannot do."""
+    """Return the columns of features at the rows of positive weight; refuse `keep_argmax`."""
     if keep_argmax:
         raise InputError(
             "features are for the fix of groups, which can change predicted classes. Leave them out, or allow changes "
@@ -234,13 +234,12 @@ def group_table(features: object, predictions: Predictions, keep_argmax: bool) -
 def cross_fit_groups(
     table: dict[str, NDArray[np.generic]], predictions: Predictions, folds: list[IntArray]
 ) -> OutOfFold:
-    """Fix every fold by the groups that are found among the other folds."""
+    """Fix every fold by the groups found in the other folds."""
     from calibrant.groups import GroupBoosting
 
     probs = np.empty(predictions.probs.shape)
     for rows in folds:
-        others = np.ones(predictions.n_samples, dtype=bool)
-        others[rows] = False
+        others = _without(rows, predictions.n_samples)
         known = {name: values[others] for name, values in table.items()}
         fixed = GroupBoosting().fit(predictions.take(others), features=known)
         own = {name: values[rows] for name, values in table.items()}

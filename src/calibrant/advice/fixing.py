@@ -1,4 +1,4 @@
-"""A fitted calibrator in one call, and predictions as it makes them for rows that it has not seen."""
+"""A fitted calibrator in one call, and predictions calibrated by fits to other rows."""
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Data = TypeVar("Data", Predictions, Forecasts)
 
 AUTO = "auto"
-"""The name that stands for what `recommend` advises."""
+"""The method that `recommend` advises."""
 
 
 def calibrate_held_out(
@@ -38,12 +38,12 @@ def calibrate_held_out(
     Parameters
     ----------
     predictions : Predictions or Forecasts
-        Of rows that the model was not trained on.
+        Predictions for rows that the model was not trained on.
     method : str, default="auto"
-        A name in `CALIBRATORS` (of forecasts, in `FORECAST_CALIBRATORS`), a composition such as "ts>irm", or "auto"
+        A name in `CALIBRATORS` (for forecasts, in `FORECAST_CALIBRATORS`), a composition such as "ts>irm", or "auto"
         for what `recommend` advises. With features also "groups", for `calibrant.groups.GroupBoosting`.
     features : data frame, mapping of names to arrays, or array of shape (n, d), optional
-        Of the same rows: the advice may then be the fix of groups.
+        Features of the same rows: the advice may then be the fix of groups.
     n_folds : int, default=5
     progress : callable, optional
         Called with (steps done, steps in all).
@@ -52,7 +52,7 @@ def calibrate_held_out(
     Returns
     -------
     Predictions or Forecasts
-        The same rows; an honest "after" to compare with what was there before.
+        The same rows after calibration, for an honest comparison with those before.
     Fix
 
     Examples
@@ -72,7 +72,7 @@ def calibrate_held_out(
 
         return hold_out_forecasts(predictions, method, n_folds=n_folds, progress=progress, rng=rng)
     check_folds(n_folds, predictions)
-    # Once for advice and folds, and a number as it is: then both are those of recommend with the same number.
+    # One seed for advice and folds; an int is used as it is, so that both are those of recommend with that seed.
     seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
     advice = None
     if method == AUTO:
@@ -88,11 +88,11 @@ def calibrate_held_out(
 
 
 def _table(features: object, predictions: Predictions) -> dict[str, NDArray[np.generic]]:
-    """Return the columns of features, without which groups cannot be fixed."""
+    """Return the columns of features, or refuse if there are none."""
     from calibrant.groups.columns import as_table
 
     if features is None:
-        raise InputError('method="groups" needs the columns that groups are made of. Pass features=.')
+        raise InputError('method="groups" needs the columns that define groups, but features is None. Pass features=.')
     return as_table(features, predictions.n_samples)
 
 
@@ -108,12 +108,12 @@ def fix(
 ) -> Any:
     """Fit a calibrator to predictions, for use on new ones: `fix(y_true, y_prob).predict_proba(new)`.
 
-    Forecasts are fixed, too: `fix(forecasts).apply(new_distribution)`.
+    For forecasts: `fix(forecasts).apply(new_distribution)`.
 
     Parameters
     ----------
     data : array-like of shape (n,), Predictions or Forecasts
-        With `y_prob`, the labels. Of rows that the model was not trained on.
+        With `y_prob`, the labels. Rows must not be those that the model was trained on.
     y_prob : array-like of shape (n, K) or (n,), optional
         Probabilities, if labels are given: `fix(y_true, y_prob)`.
     sample_weight : array-like of shape (n,), optional
@@ -122,16 +122,16 @@ def fix(
         A name in CALIBRATORS, a composition such as "ts>irm", or "auto" for what `calibrant.recommend` advises, which
         is `Identity` if the predictions are best left as they are. For forecasts, a name in FORECAST_CALIBRATORS.
     keep_argmax : bool, default=False
-        Whether the advice must keep the predicted class of every row.
+        Whether "auto" must keep the predicted class of every row.
     positive : optional
         The label whose probability `y_prob` is, if that is one column; by default the second of the sorted labels.
     rng : Generator, int or None
-        For the folds and samples behind the advice.
+        For the folds and samples of "auto".
 
     Returns
     -------
     Calibrator, or ForecastCalibrator for forecasts
-        Fitted to all rows. Judge it on other rows than these.
+        Fitted to all rows. Judge it on other rows.
 
     Examples
     --------

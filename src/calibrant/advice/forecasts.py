@@ -1,6 +1,6 @@
-"""Which calibrator of predictive distributions to use, decided by rows that were held out."""
+"""Which calibrator of predictive distributions to use, decided on held-out rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.numerals import count, percent
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
-from calibrant.advice.choice import TOLERANCE, Choice, choose
+from calibrant.advice.choice import MOST_REDRAWS, SMALL_PVALUE, TOLERANCE, Choice, choose
 from calibrant.advice.reasons import decided_by, differences_in_words, disagreement, headline
 from calibrant.advice.rule import NOTHING, forecast_shortlist
 from calibrant.assessment.forecasts.verdict import about_a_trend, judge
@@ -34,20 +34,17 @@ from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Ve
 from calibrant.results.assessment import smallest_pvalue
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
-"""What candidates may be compared by: proper scores."""
+"""Proper scores by which candidates may be compared."""
 
 LEAST_ROWS = 20
 """With fewer rows even one factor is a guess."""
 
-MOST_REDRAWS, SMALL_PVALUE = 999, 0.05
-"""Of the verdict that the advice is compared with, as in the advice for classes."""
-
 FEW_ROWS = 200
-"""Below this, flexible candidates are not tried."""
+"""With fewer rows, flexible candidates are not tried."""
 
 
 class CrossFitted(NamedTuple):
-    """Forecasts for all rows by laws that were calibrated on other rows, and the fit to all rows."""
+    """Forecasts for all rows, calibrated by fits to other rows, and the fit to all rows."""
 
     forecasts: Forecasts
     calibrator: ForecastCalibrator
@@ -64,7 +61,7 @@ def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> ForecastRecommendation:
-    """Recommend a calibrator for forecasts; `calibrant.recommend` says how.
+    """Recommend a calibrator for forecasts; see `calibrant.recommend`.
 
     Examples
     --------
@@ -128,9 +125,9 @@ def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
 def hold_out_forecasts(
     forecasts: Forecasts, method: str, *, n_folds: int, progress: Progress | None, rng: Rng
 ) -> tuple[Forecasts, Fix]:
-    """Calibrate every row by a calibrator that was fitted to other rows; "auto" is what is advised."""
+    """Calibrate every row by a calibrator that was fitted to other rows; "auto" is the recommended one."""
     _check_folds(n_folds, forecasts)
-    # Once for advice and folds, and a number as it is: then both are those of recommend with the same number.
+    # One seed for advice and folds; an int is used as it is, so that both are those of recommend with that seed.
     seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
     advice = None
     if method == "auto":
@@ -142,13 +139,13 @@ def hold_out_forecasts(
 
 
 def draw_forecast_folds(n_rows: int, n_folds: int, rng: np.random.Generator) -> list[IntArray]:
-    """Divide the rows at random into parts of equal size."""
+    """Divide the rows at random into folds of equal size."""
     shuffled = rng.permutation(n_rows)
     return [np.sort(shuffled[start::n_folds]) for start in range(n_folds)]
 
 
 def cross_fit_forecasts(calibrator: ForecastCalibrator, forecasts: Forecasts, folds: list[IntArray]) -> CrossFitted:
-    """Calibrate every fold by what the other folds teach."""
+    """Calibrate every fold by a fit to the other folds."""
     rows = np.arange(forecasts.n_samples)
     laws = []
     for fold in folds:
@@ -172,7 +169,7 @@ def _judged(name: str, found: CrossFitted, losses: FloatArray, chosen: Choice) -
 
 
 def _tolerance(losses: FloatArray, weights: FloatArray, score: str) -> float:
-    """Return what a simpler candidate may lose: a thousandth of a nat, or of the CRPS, which has a unit."""
+    """Return the loss accepted for a simpler candidate: 0.001 nats, or 0.001 of the CRPS, which has a unit."""
     value = abs(float(np.average(losses, weights=weights))) if score == "crps" else 1.0
     return TOLERANCE * value if np.isfinite(value) else TOLERANCE
 
@@ -187,7 +184,7 @@ def _with_words(
         tried = f"The only candidate for {rows}, {names[0]}, was {judged}."
     few = ""
     if advice.n_samples < FEW_ROWS and advice.law != "Samples":
-        few = f"With {advice.n_samples} rows only simple candidates are tried; from {FEW_ROWS} on there are more."
+        few = f"With {advice.n_samples} rows only simple candidates are tried; from {FEW_ROWS} rows on there are more."
     differs, decided = disagreement(advice, verdict, floor), decided_by(advice, verdict, floor)
     why = tuple(filter(None, (tried, *differences_in_words(advice), decided, _covered(advice), few, differs, trend)))
     return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
@@ -202,7 +199,7 @@ def _covered(advice: ForecastRecommendation) -> str:
         "after."
     )
     if advice.law == "Samples":
-        found += " They lie between quantiles of the members, and hold fewer targets also for calibrated ensembles."
+        found += " They lie between quantiles of the members, so they hold fewer even for calibrated ensembles."
     return found
 
 
@@ -215,12 +212,11 @@ def _candidates(
         given = forecast_shortlist(law, forecasts.n_samples)
     if isinstance(given, str):
         raise TypeError(f"candidates must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
-    build: Callable[[str], ForecastCalibrator] = lambda name: FORECAST_CALIBRATORS[name]()  # noqa: E731 (one line)
     named: dict[str, ForecastCalibrator]
     if isinstance(given, Mapping):
         named = dict(given)
     else:
-        named = {name: build(name) for name in map(forecast_calibrator_name, given)}
+        named = {name: FORECAST_CALIBRATORS[name]() for name in map(forecast_calibrator_name, given)}
     for name, calibrator in named.items():
         if calibrator.gives == "intervals":
             raise InputError(
@@ -236,7 +232,7 @@ def _candidates(
 
 
 def _check(forecasts: Forecasts, score: str, n_folds: int, n_resamples: int, level: float) -> None:
-    """Refuse settings that make no sense, and too few rows."""
+    """Refuse invalid settings and too few rows."""
     if score not in FORECAST_SCORES:
         raise InputError(
             f'score must be "crps" or "log", but is {score!r}. Calibration errors cannot choose: the overall '

@@ -1,4 +1,4 @@
-"""Quality of calibrators against the number of rows that they are fitted to."""
+"""Learning curves: quality of calibrators by the number of rows that they are fitted to."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -13,13 +13,13 @@ from calibrant.calibrators import Calibrator, calibrate
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.names import calibrator_name
 from calibrant.exceptions import InputError
-from calibrant.metrics import METRICS, Metric
-from calibrant.metrics.names import metric_name
+from calibrant.metrics import Metric
+from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import LearningCurve, LearningPoint
 
 LEAST_HELD_OUT = 50
-"""Fewer held-out rows than this say too little about a calibrator."""
+"""Least number of held-out rows by which calibrators are judged."""
 
 
 def learning_curve(
@@ -28,7 +28,7 @@ def learning_curve(
     sizes: Sequence[int] | None = None,
     *,
     n_repeats: int = 10,
-    metrics: Sequence[str] | Mapping[str, Metric] = ("nll", "brier"),
+    metrics: str | Sequence[str] | Mapping[str, Metric] = ("nll", "brier"),
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> LearningCurve:
@@ -42,8 +42,8 @@ def learning_curve(
     sizes : sequence of int, optional
         Numbers of rows to fit to; by default 50, 100, 200 and so on, up to half of the rows.
     n_repeats : int, default=10
-        How often rows are drawn.
-    metrics : sequence of names in METRICS, or mapping of names to metrics
+        Number of random divisions of the rows.
+    metrics : name in METRICS, sequence of names, or mapping of names to metrics
     progress : callable, optional
         Called with (fits done, fits in all).
     rng : Generator, int or None
@@ -51,14 +51,14 @@ def learning_curve(
     Returns
     -------
     LearningCurve
-        `to_frame` writes a row for each calibrator, metric and size.
+        `to_frame` gives one row per calibrator, metric and size.
 
     Notes
     -----
-    In each repeat the rows are shuffled. A calibration set is the first rows of this order, so that a larger one holds
-    the smaller ones; the rows after the largest are held out, and all calibrators are judged by them. The `change`
-    of a point is the mean of the paired differences from the predictions as they are. The repeats share rows, so
-    their deviation is somewhat smaller than that of independent data sets.
+    In each repeat the rows are shuffled. A calibration set consists of the first rows in this order, so that larger
+    sets contain the smaller ones. The rows after the largest set are held out, and all calibrators are judged on them.
+    The `change` of a point is the mean of the paired differences from the unchanged predictions. The repeats share
+    rows, so their deviation is somewhat smaller than that of independent data sets.
 
     Examples
     --------
@@ -73,7 +73,9 @@ def learning_curve(
     used = predictions if predictions.weights.all() else predictions.take(predictions.weights > 0)
     check_count(n_repeats, "n_repeats")
     named = _calibrators(calibrators)
-    chosen = _metrics(metrics)
+    chosen = chosen_metrics(metrics)
+    if not chosen:
+        raise InputError("metrics must name at least one metric, but is empty.")
     counts = _sizes(sizes, used.n_samples)
     generator = np.random.default_rng(rng)
     values = np.empty((n_repeats, len(named), len(chosen), len(counts)))
@@ -104,7 +106,7 @@ def learning_curve(
 
 
 def learning_point(calibrator: str, metric: str, size: int, values: FloatArray, before: FloatArray) -> LearningPoint:
-    """Summarise the values after several fits beside those before them."""
+    """Summarise the values after several fits, and their changes from those before."""
     value, deviation = _summary(values)
     both = np.isinf(values) & np.isinf(before)  # Two infinite log losses do not differ.
     change, change_deviation = _summary(np.subtract(values, before, out=np.zeros_like(values), where=~both))
@@ -121,7 +123,7 @@ def learning_point(calibrator: str, metric: str, size: int, values: FloatArray, 
 
 
 def _summary(values: FloatArray) -> tuple[float, float]:
-    """Return mean and standard deviation; 0 for one value, and infinite for values that are."""
+    """Return mean and standard deviation; the latter is 0 for one value, and both are infinite if any value is."""
     infinite = values[np.isinf(values)]
     if len(infinite):
         return float(infinite[0]), float("inf")
@@ -137,21 +139,8 @@ def _calibrators(given: Sequence[str] | Mapping[str, Calibrator]) -> dict[str, C
     return named
 
 
-def _metrics(given: Sequence[str] | Mapping[str, Metric]) -> dict[str, Metric]:
-    if isinstance(given, Mapping):
-        return dict(given)
-    names = given if isinstance(given, str) else [metric_name(name) for name in given]
-    unknown = [name for name in names if name not in METRICS]
-    if unknown or isinstance(given, str) or not given:
-        found = f"{unknown[0]!r} is not" if unknown else "there is none"
-        raise InputError(
-            f"metrics must be a sequence of names in METRICS, but {found}. There are {', '.join(METRICS)}."
-        )
-    return {name: METRICS[name] for name in names}
-
-
 def _sizes(given: Sequence[int] | None, n_rows: int) -> tuple[int, ...]:
-    """Return the sizes, ascending."""
+    """Check the sizes, and return them in ascending order."""
     most = n_rows - LEAST_HELD_OUT
     if given is None:
         given = [50 * 2**i for i in range(n_rows.bit_length()) if 50 * 2**i <= min(n_rows // 2, most)]

@@ -1,4 +1,4 @@
-"""How candidates are judged, and what was chosen as a result."""
+"""How candidates for a recommendation are judged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from calibrant.groups import GroupBoosting
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
-"""Scores by which candidates are compared: proper ones, which the true probabilities minimise."""
-
+"""Proper scores by which candidates may be compared: the true probabilities minimise them."""
 
 LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
@@ -31,7 +30,7 @@ LEAST_ROWS = 50
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A candidate without its differences from others, and its score on every row."""
+    """A candidate, without its differences from others, and its score in every row."""
 
     candidate: Candidate
     losses: FloatArray
@@ -39,7 +38,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Plan:
-    """How candidates are judged."""
+    """Settings by which candidates are judged."""
 
     score: str
     n_folds: int
@@ -47,7 +46,7 @@ class Plan:
     level: float
 
     def check(self, predictions: Predictions) -> None:
-        """Refuse settings that make no sense, and too few rows."""
+        """Refuse invalid settings and too few rows."""
         if self.score not in SCORES:
             raise InputError(
                 f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors cannot choose: predictions '
@@ -65,7 +64,7 @@ class Plan:
             )
 
     def judge(self, name: str, found: OutOfFold, predictions: Predictions) -> Judged:
-        """Measure what cross-fitting a candidate has given."""
+        """Measure the cross-fitted predictions of a candidate."""
         calibrated = found.predictions
         losses = SCORES[self.score].per_row(calibrated)
         changed = calibrated.predicted != predictions.predicted
@@ -91,7 +90,7 @@ class Plan:
         keep_argmax: bool,
         rng: Rng,
     ) -> Recommendation:
-        """Return what was chosen, not yet in words."""
+        """Return the recommendation, still without headline and reasons."""
         return Recommendation(
             name=chosen.name,
             headline="",

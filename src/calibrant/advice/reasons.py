@@ -13,7 +13,7 @@ from calibrant.results import Candidate, Difference, ForecastCandidate, Forecast
 Advice = Recommendation | ForecastRecommendation
 
 FEW_ROWS = 500
-"""Below this, a fix that helps often cannot be distinguished from chance."""
+"""With fewer rows, a fix that helps often cannot be distinguished from chance."""
 
 
 def headline(advice: Advice) -> str:
@@ -23,8 +23,8 @@ def headline(advice: Advice) -> str:
     before, after = advice.candidates[0].loss, advice.candidate(advice.name).loss
     if advice.name != NOTHING and not after < before:
         return (
-            f"Use {advice.name}: a test finds the {what} miscalibrated. On so few rows the {loss} does not show what "
-            f"it gains: {significant(before, 4)} before, {significant(after, 4)} after on rows it was not fitted to."
+            f"Use {advice.name}: a test finds the {what} miscalibrated. With so few rows the {loss} does not show the "
+            f"gain: {significant(before, 4)} before, {significant(after, 4)} after on rows it was not fitted to."
         )
     if advice.name != NOTHING:
         return (
@@ -34,13 +34,13 @@ def headline(advice: Advice) -> str:
     if np.isinf(before):
         return f"Leave the {what} as they are: the {loss} is infinite with every candidate."
     if _excludes_zero(advice.candidate(advice.best).over_nothing):
-        return f"Leave the {what} as they are: a test finds nothing to mend, and a smaller {loss} alone is not enough."
+        return f"Leave the {what} as they are: a test finds nothing to fix, and a smaller {loss} alone is not enough."
     none = f"{advice.candidates[1].name} does not lower" if _is_alone(advice) else "no candidate lowers"
     return f"Leave the {what} as they are: {none} the {loss} by more than chance."
 
 
 def reasons(advice: Recommendation, predictions: Predictions, decided: str) -> tuple[str, ...]:
-    """Say why; what decided comes after the differences."""
+    """Return the reasons in sentences; what decided comes after the differences."""
     chosen = advice.candidate(advice.name)
     found = [
         _tried(advice),
@@ -54,12 +54,12 @@ def reasons(advice: Recommendation, predictions: Predictions, decided: str) -> t
 
 
 def _of_groups(advice: Recommendation, chosen: Candidate) -> str:
-    """Say why the fix of groups, where features are given, is or is not recommended."""
+    """Say why the fix of groups is or is not recommended; empty if no features were given."""
     found = next((one for one in advice.candidates if one.name == GROUPS), None)
     if found is None:
         return ""
     if advice.name == GROUPS:
-        return "It moves groups of rows, so that new rows need the columns that its steps name."
+        return "It corrects groups of rows, so new rows need the columns that its steps name."
     if found.loss == advice.candidates[0].loss:
         return "The fix of groups changes nothing: no group is off clearly enough."
     change = found.loss - chosen.loss
@@ -73,15 +73,15 @@ def _of_groups(advice: Recommendation, chosen: Candidate) -> str:
 
 
 def differences_in_words(advice: Advice) -> tuple[str, str, str]:
-    """Say how the recommended candidate compares with doing nothing, with the best one and with a simpler one."""
+    """Compare the recommended candidate with doing nothing, with the best and with a simpler one, in sentences."""
     chosen = advice.candidate(advice.name)
     return _gain(advice, chosen), _choice(advice, chosen), _alternative(advice)
 
 
 def decided_by(advice: Advice, verdict: Verdict, floor: float | None = None) -> str:
-    """Say what decided, a test with its p-value or standard errors; the floor is the least p-value of that test.
+    """Say what decided: a test with its p-value, or standard errors; `floor` is the smallest p-value of that test.
 
-    Nothing where no loss was smaller, or where `disagreement` says it.
+    Empty if no loss was smaller, or if `disagreement` says it.
     """
     what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
     chosen, is_found, test = (
@@ -94,7 +94,8 @@ def decided_by(advice: Advice, verdict: Verdict, floor: float | None = None) -> 
             return ""
         unless = ", unless it is smaller by more than three standard errors" if _may_be_sure(advice) else ""
         return (
-            f"What decided: the omnibus test finds no miscalibration ({test}); without, no smaller loss counts{unless}."
+            f"What decided: the omnibus test finds no miscalibration ({test}), so a smaller loss does not count"
+            f"{unless}."
         )
     if advice.name == GROUPS:
         return (
@@ -112,14 +113,14 @@ def decided_by(advice: Advice, verdict: Verdict, floor: float | None = None) -> 
 
 
 def _may_be_sure(advice: Advice) -> bool:
-    """Whether standard errors may speak for a candidate without a test; see `recommend`."""
+    """Return whether standard errors may speak for a candidate without a test; see `recommend`."""
     if not isinstance(advice, Recommendation):
         return True
     return advice.n_classes > 2 and not _only_a_stack(advice)
 
 
 def _only_a_stack(advice: Advice) -> bool:
-    """Whether there are so few rows that the stack is recommended or nothing, whichever loss is the smallest."""
+    """Return whether there are so few rows that only the stack or nothing can be recommended."""
     return advice.n_samples < ROWS_OF_DOUBT and stack_of(one.name for one in advice.candidates) is not None
 
 
@@ -130,7 +131,7 @@ def _excludes_zero(difference: Difference | None) -> bool:
 
 
 def disagreement(advice: Advice, verdict: Verdict, floor: float | None = None) -> str:
-    """Say why nothing is advised where the verdict finds miscalibration, or the other way round; else nothing."""
+    """Say why nothing is advised although the verdict finds miscalibration, or the other way round; else empty."""
     is_found = verdict.pvalue <= verdict.level
     if is_found == (advice.name != NOTHING):
         return ""
@@ -166,7 +167,7 @@ def _tried(advice: Recommendation) -> str:
 
 
 def _is_alone(advice: Advice) -> bool:
-    """Whether there is one candidate besides doing nothing, so that it is not the best or the simplest of some."""
+    """Return whether there is only one candidate besides doing nothing."""
     return len(advice.candidates) == 2
 
 
@@ -248,7 +249,7 @@ def _decisions(advice: Recommendation, chosen: Candidate) -> str:
 
 
 def _mixed_in(name: str) -> str:
-    """Say who makes impossible labels possible: the recommended calibrator, or nobody yet."""
+    """Say whether the recommended calibrator makes impossible labels possible, or a guard should be added."""
     if name == stack_of([name]):
         return f'has to be mixed in first, which {name} does by itself, with its own "{GUARD}"'
     if name.split(THEN, maxsplit=1)[0] == GUARD:
@@ -282,6 +283,6 @@ def _written(advice: Advice, difference: Difference | None) -> str:
     if difference is None:
         return "undefined, because both are infinite"
     if np.isinf(difference.value):
-        return f"{with_sign(difference.value)}: one of both losses is infinite"
+        return f"{with_sign(difference.value)}: one of the two losses is infinite"
     limits = between((difference.low, difference.high), with_sign)
     return f"{with_sign(difference.value)} ({percent(advice.level)} interval {limits})"

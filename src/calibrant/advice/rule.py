@@ -1,4 +1,4 @@
-"""The rules: which calibrators are worth trying, by rows and classes; for forecasts, by the laws and the rows."""
+"""The rules: which calibrators are worth trying, by the number of rows and classes, or by the kind of forecasts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from calibrant.forecasts import Distribution, Quantiles, Samples
 from calibrant.predictions import Predictions
 
 NOTHING = "identity"
-"""The baseline of every fix."""
+"""The calibrator that changes nothing, the baseline of every fix."""
 
 GUARD = "guard"
-"""Keeps probabilities away from 0."""
+"""The calibrator that keeps probabilities away from 0."""
 
 STACKS = ("stack", "stack-order")
-"""Candidates with which others are compared."""
+"""Mixtures of calibrators, with which other candidates are compared."""
 
 Case = Literal["two", "many", "keep"]
 """Two classes, more classes, or predicted classes unchanged."""
@@ -30,7 +30,7 @@ class Row:
     Attributes
     ----------
     name : str
-        Of a calibrator, or of a composition.
+        Name of a calibrator, or of a composition.
     cases : tuple of {"two", "many", "keep"}
     least_rows, least_rows_per_class : int
     most_classes : int or None
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def condition(self) -> str:
-        """The same in words."""
+        """When the calibrator is a candidate, in words."""
         words = [
             f"from {self.least_rows} rows on" * bool(self.least_rows),
             f"from {self.least_rows_per_class} rows per class on" * bool(self.least_rows_per_class),
@@ -80,15 +80,15 @@ def shortlist(
     ----------
     n_rows, n_classes : int
     keep_argmax : bool, default=False
-        Whether the predicted classes have to stay.
+        Whether the predicted classes must stay the same.
     impossible : bool, default=False
-        Whether a label that was observed had probability 0. The guard then comes first, as hardly any other fix makes
-        it possible.
+        Whether an observed label had probability 0. The guard then comes first, as hardly any other fix makes such
+        labels possible; stacks have their own guard.
     certain : bool, default=False
-        Whether no row contradicts certainty: every predicted class is right, or all labels are the
-        same. The guard then comes last, as nothing else would bound a fix. It always does for two classes, where it
-        costs next to nothing and a part of the rows is often free of errors, except `svs` and stacks, which have their
-        own bounds. Stacks have their own remedy for impossible labels, too.
+        Whether no row contradicts certainty: every predicted class is right, or all labels are the same. The guard then
+        comes last, as nothing else would bound a fix. With two classes it always comes last, except after `svs` and
+        stacks, which have their own bounds: it costs next to nothing there, and parts of the rows are often free of
+        errors.
 
     Examples
     --------
@@ -109,23 +109,23 @@ def shortlist(
 
 
 def stack_of(names: Iterable[str]) -> str | None:
-    """Return the name of the candidate that is a stack, if there is one."""
+    """Return the name of the candidate that is a stack, or None."""
     return next((name for name in names if name.split(THEN)[0] in STACKS), None)
 
 
 def has_impossible_labels(predictions: Predictions) -> bool:
-    """Return whether a label that was observed had probability 0; no weight is 0."""
+    """Return whether an observed label had probability 0; weights must be positive."""
     return bool(np.isneginf(predictions.log_probs[np.arange(predictions.n_samples), predictions.labels]).any())
 
 
 def allows_certainty(predictions: Predictions) -> bool:
-    """Return whether every predicted class is right, or all labels are the same; no weight is 0."""
+    """Return whether every predicted class is right, or all labels are the same; weights must be positive."""
     labels = predictions.labels
     return bool((predictions.predicted == labels).all() or (labels == labels[0]).all())
 
 
 Kind = Literal["density", "columns", "ensemble", "few members", "vector"]
-"""Laws on the line with a density; columns of quantiles and other laws without; ensembles; vectors with a density."""
+"""Univariate distributions with a density; columns of quantiles and others without; ensembles; vectors with one."""
 
 MEMBERS = 50
 """Ensembles of fewer members are inflated by moments: the fair CRPS would make them too wide (docs)."""
@@ -138,9 +138,9 @@ class _ForecastRow:
     Attributes
     ----------
     name : str
-        Of a calibrator in `FORECAST_CALIBRATORS`, or of a composition.
+        Name of a calibrator in `FORECAST_CALIBRATORS`, or of a composition.
     kinds : tuple of {"density", "columns", "ensemble", "few members", "vector"}
-        Which laws it is tried for.
+        Kinds of forecasts that it is tried for.
     least_rows : int
     """
 
@@ -166,7 +166,7 @@ FORECAST_RULE = (
 
 
 def _kind_of(law: Distribution) -> Kind | None:
-    """Return which kind of laws these are for the rule; None if there is no candidate for them."""
+    """Return the kind of forecasts; None if there is no candidate for them."""
     if isinstance(law, Samples):
         return "ensemble" if law.n_draws >= MEMBERS else "few members"
     if law.event_shape:
@@ -175,13 +175,13 @@ def _kind_of(law: Distribution) -> Kind | None:
 
 
 def forecast_shortlist(law: Distribution, n_rows: int) -> tuple[str, ...]:
-    """Return the calibrators that are worth trying for these laws, from the simplest to the most flexible.
+    """Return the calibrators that are worth trying for forecasts, from the simplest to the most flexible.
 
     Parameters
     ----------
     law : Distribution
     n_rows : int
-        Rows that they are fitted to.
+        Number of rows to fit to.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""What is shown about one set of predictions, in sections requested by name; several models; forecasts."""
+"""Assessment of one set of predictions or forecasts, in sections requested by name, and comparison of several."""

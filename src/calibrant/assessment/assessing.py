@@ -21,7 +21,7 @@ from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Assessment
 
 OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
-"""What is measured of every group by default: there may be thousands of groups."""
+"""Metrics of every group by default: few, as there may be thousands of groups."""
 
 OF_CONFIDENCE = frozenset({"limits", "curves", "ranking"})
 """Sections that take the confidence of many rows from cells."""
@@ -61,13 +61,12 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         By default all of METRICS, except those that are slow for the given number of rows and classes, and for two
         classes averages over classes: class 1 determines class 0.
     n_resamples : int, default=999
-        Redraws of the labels in the test behind the verdict; and bootstrap samples behind the limits, of which there
-        are 399 at most.
+        Redraws of the labels in the test behind the verdict, and at most for the ranges by chance.
     by : array-like of shape (n,), optional
-        A group for each row; every group has a verdict as well, and a few metrics unless `metrics` are given.
+        The group of each row; every group gets a verdict as well, and a few metrics unless `metrics` are given.
     tolerance : float, default=0.02
-        The largest calibration error that does not matter: the verdict says whether the error is shown to be within it,
-        or beyond.
+        The largest calibration error that does not matter: the verdict says whether the error is shown to be within or
+        beyond it.
     progress : callable, optional
         Called with (work done, work in all), in units of one redraw of the labels.
     rng : Generator, int or None
@@ -79,7 +78,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
 
     Notes
     -----
-    A million rows of two classes or more are judged by fine cells that stand for them, as in a sketch; then `settings`
+    A million or more rows of two classes are judged by fine cells that stand for them, as in a sketch; then `settings`
     hold ``"cells": True``. Scores are those of the rows, and docs/scale.md says how exact the rest is. Metrics that
     need single rows are left out unless they are named.
 
@@ -93,7 +92,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     'Biased: it predicts class 1 too often, with 92.5% on average where 50.0% are observed.'
     """
     check_tolerance(tolerance)
-    if hasattr(predictions, "assessed"):  # A sketch, whose room is above this one.
+    if hasattr(predictions, "assessed"):  # A sketch, whose package is in a higher layer.
         if by is not None:
             raise InputError("by is for rows, but a sketch holds none. Make a sketch of each group.")
         own = {"name": name, "sections": sections, "metrics": metrics, "n_resamples": n_resamples}
@@ -104,7 +103,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     groups = {} if by is None else _split(rows, by)
     steps = Steps(n_resamples * (1 + len(groups)) + _share(n_resamples) * len(wanted), progress, _share(n_resamples))
     generator = np.random.default_rng(rng)
-    # Every section has a stream of its own, so that none depends on which others are computed.
+    # Every section has its own stream, so that none depends on which others are computed.
     streams = dict(zip(SECTIONS, generator.spawn(len(SECTIONS)), strict=True))
     judge = partial(_examined, n_resamples=n_resamples, tolerance=tolerance)
     work = Work(
@@ -147,7 +146,7 @@ def _examined(
     tolerance: float,
     seed: Rng = None,
 ) -> Examined:
-    """Return the verdict and what it rests on, which is known already if it was requested with the same number."""
+    """Return the verdict with its test and size; with an int as seed, they are kept with the predictions."""
 
     def compute() -> Examined:
         return examine(predictions, n_resamples, tolerance, progress, generator)
@@ -165,7 +164,7 @@ def _as_rows(data: object, y_prob: object, sample_weight: object) -> Predictions
 
 
 def _chosen(sections: Iterable[str] | None) -> list[str]:
-    """Return the requested sections, in their order."""
+    """Return the requested sections, in the order of SECTIONS."""
     if sections is None:
         return [*SECTIONS]
     if isinstance(sections, str):
@@ -178,13 +177,13 @@ def _chosen(sections: Iterable[str] | None) -> list[str]:
 
 
 def _affordable(predictions: Predictions) -> Mapping[str, Metric]:
-    """Return all metrics that do not take long and do not say the same twice."""
+    """Return all metrics that are fast enough, without redundant ones."""
     names = suited_names([*METRICS], predictions.n_classes)
     return {key: METRICS[key] for key in names if METRICS[key].is_affordable(predictions)}
 
 
 def _share(n_resamples: int) -> int:
-    """Return how much of the work a section is taken for, in redraws."""
+    """Return the number of redraws that a section counts as in the progress."""
     return max(1, n_resamples // 5)
 
 

@@ -31,7 +31,7 @@ DEFAULT_METRICS = (
     "kde-ece-per-predicted-class",
     "kde-ece-one-vs-rest",
 )
-"""What `compare` computes by default, by their names in METRICS; for two classes without averages over classes."""
+"""Names in METRICS that `compare` computes by default; for two classes without averages over classes."""
 
 
 @takes_labels_first
@@ -58,37 +58,37 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     Parameters
     ----------
     models : mapping of str to Predictions, or to Forecasts
-        With the same labels and weights, row by row. Or labels, with a mapping of str to probabilities after them and
-        optionally `sample_weight`: `compare(y_true, {"a": q, "b": r})`. Forecasts are compared by `compare_forecasts`,
-        to which of the following only `metrics`, `baseline`, `by`, `intervals`, `progress` and `rng` matter.
+        Models with the same labels and weights, row by row. Or labels, followed by a mapping of str to probabilities
+        and optionally `sample_weight`: `compare(y_true, {"a": q, "b": r})`. Forecasts are compared by
+        `compare_forecasts`, which of the following uses only `metrics`, `baseline`, `by`, `intervals`, `progress` and
+        `rng`.
     metrics : mapping of str to Metric, or sequence of names in METRICS (of forecasts, in FORECAST_METRICS), optional
         By default scores and calibration errors, see `DEFAULT_METRICS`.
     baseline : str, optional
-        The model that the others are compared with; the first, if not given.
+        The model that the others are compared with; by default the first.
     n_resamples : int, default=1000
         Bootstrap samples of the rows, shared by all models and metrics, for limits that have no formula.
     level : float, default=0.95
-        Of all intervals.
+        Level of all intervals.
     clusters : array-like of shape (n,), optional
         Rows with the same value are drawn together.
     strata : array-like of shape (n,), optional
         The number of rows of each value is kept.
     by : array-like of shape (n,), optional
-        A group for each row; the models are compared in each group as well.
+        The group of each row; the models are compared in each group as well.
     tuning : mapping of str to Predictions, optional
         Predictions of the same models on other rows, such as a calibration set: bandwidths are chosen on these, in
         every group too. Without them bandwidths are chosen on the rows that are compared.
     intervals : bool, default=True
-        Whether each value gets confidence limits of its own, by `calibrant.interval`, where a valid method is known.
+        Whether each value gets its own confidence limits, by `calibrant.interval`, where a valid method is known.
     ranges : bool, default=True
-        Whether calibration errors get the mean and the range that chance gives them, by redrawing labels: most of the
-        time of a comparison.
+        Whether calibration errors get their mean and range by chance, from redrawn labels. This takes most of the time
+        of a comparison.
     differences : {"valid", "percentile"}, default="valid"
         How differences are judged: by a method that is known to cover, or by percentiles of the difference over the
         bootstrap samples, for every metric, regardless of their coverage.
     bandwidth : {"baseline", "own"}, default="baseline"
-        Whose bandwidths a metric has: those that the baseline's predictions lead to, for all models alike, or every
-        model its own.
+        Whether all models share the bandwidths chosen on the baseline's predictions, or each model has its own.
     progress : callable, optional
         Called with (steps done, steps in all).
     rng : Generator, int or None
@@ -100,26 +100,30 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     Notes
     -----
     A bootstrap sample is a vector of counts that multiplies the weights of the rows. Bins, bandwidths and lengthscales
-    are chosen once, on all rows; bandwidths on those of `tuning`, except that of a class which none of these is
-    predicted as, for a metric of the rows predicted as each class. The limits and the p-value of a difference
-    :math:`d = m(\text{model}) - m(\text{baseline})` depend on the metric:
+    are chosen once, on all rows. Bandwidths are chosen on the rows of `tuning`, if given; metrics per predicted class
+    use the compared rows for a class that no row of `tuning` is predicted as. The limits and the p-value of a
+    difference :math:`d = m(\text{model}) - m(\text{baseline})` depend on the metric:
 
     - Finite scores: Student's law of the mean difference of the rows, corrected for skewness.
-    - Debiased root-mean-square errors: the p-value is that of the difference of their squares; limits put those of both
-      models together.
-    - Other calibration errors that chance makes positive, such as ECE: none. The bias of chance is larger for the
-      better calibrated model, so that it does not cancel.
-    - Others: percentiles, and :math:`p = 2 (1 + \min(\#\{d_b \le 0\}, \#\{d_b \ge 0\})) / (B + 1)`, at most 1. So for
-      infinite log losses.
+    - Debiased root-mean-square errors: the p-value is that of the difference of their squares; the limits combine those
+      of both models.
+    - Other calibration errors that chance makes positive, such as ECE: none. The bias by chance is larger for the
+      better calibrated model, so it does not cancel.
+    - Others, and infinite log losses: percentiles, and
+      :math:`p = 2 (1 + \min(\#\{d_b \le 0\}, \#\{d_b \ge 0\})) / (B + 1)`, at most 1.
 
-    How often they contain the true difference is simulated in docs/coverage.md. If neither model is expected to be
-    wrong in 15 rows and is so in four (nor is in 50), or neither fills the bins, or fewer than 20 rows differ in their
-    score, or there are fewer than 30 clusters, or weights are so unequal that fewer than 20 rows decide, nothing is
-    known to cover: then there are no limits, `reason` says why, the p-value is 1, and the difference is not
-    significant. So for calibration errors of rows in clusters.
+    How often they contain the true difference is simulated in docs/coverage.md. No limits are known to cover
+
+    - if neither model has 15 wrong rows expected and 4 observed, or 50 observed;
+    - if neither model fills the bins of a debiased error, or rows come in clusters, for which such errors have none;
+    - if fewer than 20 rows differ in their score;
+    - if there are fewer than 30 clusters;
+    - if weights are so unequal that fewer than 20 rows determine the variance.
+
+    Then there are no limits, `reason` says why, the p-value is 1, and the difference is not significant.
 
     With ``differences="percentile"`` all limits are percentiles, and a difference is significant if they exclude 0.
-    For calibration errors chance shifts them, even to one side of the value; see docs/coverage.md for how seldom they
+    For calibration errors chance shifts them, even to one side of the value; see docs/coverage.md for how rarely they
     then contain the true difference.
 
     Examples
@@ -174,14 +178,14 @@ BANDWIDTHS = ("baseline", "own")
 
 
 def _check_choice(value: str, name: str, known: Sequence[str]) -> str:
-    """Return the value if it is one of those that are known."""
+    """Return the value if it is one of the known ones, or refuse it."""
     if value not in known:
         raise InputError(f"{name} must be {' or '.join(map(repr, known))}, but is {value!r}.")
     return value
 
 
 def _checked_baseline(models: Mapping[str, Predictions], baseline: str | None) -> str:
-    """Return the name of the baseline, the first if none is given; refuse models that predict other rows."""
+    """Return the name of the baseline, by default the first; refuse models that do not predict the same rows."""
     if not isinstance(models, Mapping):
         raise TypeError(f"models must be a mapping of names to Predictions, but is of type {type(models).__name__}.")
     if not models:
@@ -198,7 +202,7 @@ def _checked_baseline(models: Mapping[str, Predictions], baseline: str | None) -
 def _checked_tuning(
     models: Mapping[str, Predictions], tuning: Mapping[str, Predictions] | None
 ) -> Mapping[str, Predictions]:
-    """Return the predictions to tune on, none if none are given; refuse those of other models."""
+    """Return the predictions to tune on, empty if none are given; refuse those of other models."""
     if tuning is None:
         return {}
     if set(tuning) != set(models):

@@ -42,19 +42,19 @@ def class_summaries(predictions: Predictions) -> tuple[ClassSummary, ...]:
 
 
 MOST_PAIRED_ROWS = 2000
-"""With more rows, the kernel test is that of blocks."""
+"""With more rows, the kernel test is the block test."""
 
 REDRAWN_CELLS = 6 * 10**6
-"""Labels redrawn for the kernel test, times classes: with more of them there are fewer redraws."""
+"""Redraws times rows times classes for the kernel test: with more rows or classes there are fewer redraws."""
 
 FEWEST_RESAMPLES = 199
 """Smallest number of redraws for the kernel test, unless fewer are requested."""
 
 
 def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> dict[str, TestResult]:
-    """Return the principal tests beside the exact one, by name; those that refuse these predictions are left out.
+    """Return the principal tests besides the omnibus test, by name, without those that refuse these predictions.
 
-    The kernel test is exact, by redrawn labels, up to 2000 rows; above it is that of blocks, where its law holds.
+    The kernel test is exact, by redrawn labels, up to 2000 rows; with more rows it is the block test.
     """
     tests: dict[str, CalibrationTest] = {name: test for name, test in TESTS.items() if test.about().principal}
     n_present = int((predictions.weights > 0).sum())
@@ -71,11 +71,11 @@ def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Gen
 
 
 BAND_RESAMPLES = 199
-"""Redraws behind the bands of the curves."""
+"""Number of redraws for the bands of the curves."""
 
 
 def curves_of(predictions: Predictions, rng: np.random.Generator) -> Fields:
-    """Return the curves of an `Assessment` by the names of its fields, with bands where they are redrawn.
+    """Return the curves of an `Assessment` by the names of its fields.
 
     The kernel curve has the bandwidth of `METRICS["kde-ece"]`, so that the curve and the number agree.
     """

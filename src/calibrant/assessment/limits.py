@@ -6,19 +6,16 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, Progress
 from calibrant.assessment.many_rows import summarised
+from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
-from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, Interval
 
-LEVEL = 0.95
-"""Level of all intervals."""
-
 MOST_REDRAWS, FEWEST_REDRAWS = 99, 39
-"""Redraws of the labels for the range of errors if the model were calibrated, which is for information only."""
+"""Redraws of the labels for the range of errors by chance, which is for information only."""
 
 RANGE_CELLS = 4 * 10**5
 """Redraws times rows: with more rows there are fewer redraws."""
@@ -30,16 +27,13 @@ MOST_REDRAWN: Mapping[type[Metric], int] = {
     KdeECE: 100_000,
     SmoothECE: 100_000,
 }
-"""With more rows (times classes if each has its own error), metrics that are slow to redraw get no range."""
+"""With more rows (times classes, if each class has its own error) metrics that are slow to redraw get no range."""
 
 MOST_CELLS = 2_000_000
-"""With more probabilities, no error that is an average over classes gets a range."""
+"""With more rows times classes, averages over classes get no range."""
 
 LEAST_ROWS = 1000
-"""A class takes the time of at least this many rows."""
-
-NOTHING = Bootstrap(1)
-"""Limits are formulas: nothing is resampled."""
+"""A class with fewer rows takes as much time as this many."""
 
 
 def limits_of(
@@ -52,31 +46,29 @@ def limits_of(
     *,
     progress: Progress,
 ) -> dict[str, Interval]:
-    """Return confidence limits of those metrics for which a valid method is known, and what chance makes, by name.
+    """Return confidence limits of the metrics with a valid method, and the range of errors by chance, by name.
 
-    Errors that chance makes positive have no limits: what is known about them is their range over labels drawn from the
-    predictions.
+    Errors that chance makes positive have no limits, only their range over labels drawn from the predictions.
 
     Parameters
     ----------
     predictions : Predictions
     metrics : mapping of str to Metric
     estimates : mapping of str to Estimate
-        Their values, if they have one.
+        Values of the metrics that have one.
     null : mapping of str to array
-        Values of some metrics on labels drawn from the predictions, which show their size by chance.
+        Values of some metrics for labels drawn from the predictions, if they are known already.
     n_resamples : int
-        Redraws of the labels for other metrics, at most; there are never more than 99, and from 4000 rows on fewer,
-        down to 39.
+        Largest number of redraws for the other metrics; at most 99, and with more than 4000 rows fewer, down to 39.
     rng : Generator
     progress : callable
-        Called with (metrics done, metrics in all), those that are redrawn counted twice.
+        Called with (metrics done, metrics in all); redrawn metrics count twice.
     """
     wanted = {
         key: metrics[key]
         for key in estimates
         if null.get(key) is None
-        and has_range(metrics[key], predictions, NOTHING)
+        and has_range(metrics[key], predictions, NO_RESAMPLING)
         and _is_quick(metrics[key], predictions)
     }
     affordable = int(np.clip(RANGE_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
@@ -85,7 +77,8 @@ def limits_of(
     null = {**null, **ranges}
     for done, (key, estimate) in enumerate(estimates.items(), start=len(wanted)):
         progress(done, total)
-        limits = known_interval(predictions, metrics[key], estimate.value, LEVEL, NOTHING, rng, null.get(key))
+        own = null.get(key)
+        limits = known_interval(predictions, metrics[key], estimate.value, CONFIDENCE, NO_RESAMPLING, rng, own)
         if limits is not None:
             found[key] = limits
     return found
@@ -98,10 +91,10 @@ def _ranges(
     rng: np.random.Generator,
     report: Callable[[int], None],
 ) -> dict[str, FloatArray]:
-    """Return values of errors over labels drawn from the predictions.
+    """Return values of errors for labels drawn from the predictions.
 
-    Errors of the confidence need no more than whether the predicted class is right; with many rows, binned ones no more
-    than the number of events in cells, and with a million rows all of them. All others see the same labels.
+    Errors of the confidence need only whether the predicted class is right. Binned errors of many rows need only the
+    number of events in cells, and so do all errors of the confidence of a million rows. All others share the same labels.
     """
     whole, confidence, *counts = rng.spawn(2 + len(metrics))
     found: dict[str, FloatArray] = {}
@@ -128,7 +121,7 @@ def _ranges(
 def _redrawn(
     view: Predictions, metrics: Mapping[str, Metric], n_redraws: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, FloatArray]]:
-    """Yield the name of a metric and its values for some redraws, as they are computed."""
+    """Yield the name of a metric and its values for a block of redraws, as they are computed."""
     evaluators = {key: metric.prepare_labels(view) for key, metric in metrics.items()}
     for labels in redraw_labels(view, n_redraws, rng):
         for key, evaluate in evaluators.items():

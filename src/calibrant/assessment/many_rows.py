@@ -1,6 +1,7 @@
-"""Many rows of two classes are judged by fine cells that stand for them: in seconds, and in little memory.
+"""Many rows, judged by fine cells that stand for them, in seconds and with little memory.
 
-Of more classes, the curves and the ranges by chance of the confidence come from cells; all else comes from the rows.
+For two classes everything comes from the cells. For more classes, only the curves and the ranges by chance of the
+confidence do; the rest comes from the rows.
 """
 
 from collections.abc import Mapping
@@ -17,18 +18,18 @@ from calibrant.predictions import Predictions
 from calibrant.results import Assessment, Estimate
 
 MANY_ROWS = 1_000_000
-"""From this many rows on, what comes from cells is off by less than 1e-3 of it, but for fits that follow noise:
-docs/scale.md. With fewer rows bins that end at cells differ by more, and the rows themselves take a few seconds."""
+"""From this many rows on, the relative error due to cells is below 1e-3, except in fits that follow noise
+(docs/scale.md). With fewer rows it is larger, as bins end at cells, and the rows themselves take a few seconds only."""
 
 DIGITS = 9
 """Binary digits of the cells, as in a sketch."""
 
 EXACT = ("accuracy", "nll", "brier", "squared-error")
-"""What is a mean over rows, and quick enough to be taken of them."""
+"""Metrics that are computed from the rows: means over rows, which are fast."""
 
 
 def summarised(rows: Predictions) -> Predictions:
-    """Return the cells of many rows of two classes, and others as they are; weights must fit into a sketch.
+    """Return the cells of many rows of two classes, if their weights fit into a sketch; other rows as they are.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def are_many(rows: Predictions) -> bool:
 
 
 def _fit(rows: Predictions) -> bool:
-    """Whether the weights, relative to their mean, are neither too large nor too small to be summed as integers."""
+    """Return whether the weights, relative to their mean, can be summed as integers: none too large or too small."""
     if not rows.is_weighted:
         return True
     relative = rows.weights / rows.weights.mean()
@@ -76,13 +77,13 @@ def _counted(rows: Predictions) -> Line:
 
 
 def with_bounds(metrics: Mapping[str, Estimate], line: Line, scores: Mapping[str, float]) -> dict[str, Estimate]:
-    """Return estimates from cells; the details of parts of scores say what those of the rows are at most.
+    """Return estimates from cells, with upper bounds for those of the rows in the details of the parts of scores.
 
     Parameters
     ----------
     metrics : mapping of str to Estimate
     line : Line
-        The rows that are counted in cells.
+        The rows, counted in cells.
     scores : mapping of str to float
         Mean scores of the rows, "squared-error" and "log".
     """
@@ -94,14 +95,14 @@ def with_bounds(metrics: Mapping[str, Estimate], line: Line, scores: Mapping[str
 
 
 def of_rows(found: Assessment, rows: Predictions, named: Mapping[str, Metric] | None) -> Assessment:
-    """Return what was found from the cells of rows as an assessment of these.
+    """Turn an assessment of the cells of rows into one of the rows.
 
     Parameters
     ----------
     found : Assessment
     rows : Predictions
     named : mapping of str to Metric, or None
-        Metrics that were asked for: those that need single rows are computed from them.
+        Metrics that were requested by name: those that need single rows are computed from the rows.
     """
     more: Fields = {"settings": {**found.settings, "cells": True, "weighted": rows.is_weighted}}
     if found.metrics:

@@ -37,7 +37,7 @@ def curves(work: Work, rng: np.random.Generator) -> Fields:
 
 
 def classes(work: Work, _rng: np.random.Generator) -> Fields:
-    """Return the table of the classes, and for more than two a curve of each."""
+    """Return the table of the classes, and with more than two classes a curve of each."""
     from calibrant.assessment.details import class_summaries
     from calibrant.curves import classwise_curves, reliability_curve
 
@@ -49,21 +49,21 @@ def classes(work: Work, _rng: np.random.Generator) -> Fields:
 
 
 def parts(work: Work, _rng: np.random.Generator) -> Fields:
-    """Return the squared error and the log loss in parts."""
+    """Return the decompositions of the squared error and of the log loss."""
     from calibrant.metrics import decompose
 
     return {"decompositions": (decompose(work.predictions), decompose(work.predictions, "log"))}
 
 
 def ranking(work: Work, _rng: np.random.Generator) -> Fields:
-    """Return the ROC curve of what is judged, and its hull."""
+    """Return the ROC curve of class 1, or of the confidence, and its convex hull."""
     from calibrant.assessment.details import ranking_of
 
     return {"ranking": ranking_of(work.predictions)}
 
 
 def tests(work: Work, rng: np.random.Generator) -> Fields:
-    """Return further tests than the one behind the verdict."""
+    """Return tests besides the one behind the verdict."""
     from calibrant.assessment.details import further_tests
 
     return {"tests": further_tests(work.predictions, work.n_resamples, rng)}
@@ -82,7 +82,7 @@ def groups(work: Work, rng: np.random.Generator) -> Fields:
 
 
 def assembled(predictions: Predictions, name: str, examined: Examined, **fields: Unpack[Fields]) -> Assessment:
-    """Return an assessment with what is known without any section, and these fields."""
+    """Return an assessment with verdict, test and these fields."""
     return Assessment(
         name=name,
         n_samples=predictions.n_rows,

@@ -1,4 +1,4 @@
-"""The whole page in one call."""
+"""The whole report page in one call."""
 
 import os
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def show(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows, if labels are given.
     out : path, optional
-        Where to write the page, such as "report.html". A notebook shows it without.
+        Where to write the page, such as "report.html". A notebook shows the page without a file.
     title : str, default="Calibration report"
     positive : optional
         The label whose probability `y_prob` is, if that is one column; by default the second of the sorted labels.
@@ -43,7 +43,7 @@ def show(
     Returns
     -------
     Page
-        With the page as `html`, and the assessments on it.
+        The page as `html`, and the assessments on it.
     """
     if isinstance(y_prob, Mapping):
         models = {str(name): as_data(data, probs, sample_weight, positive) for name, probs in y_prob.items()}

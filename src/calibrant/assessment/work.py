@@ -1,4 +1,4 @@
-"""What the sections of an assessment have in common: the data, what is requested, and a count of the steps done."""
+"""What the sections of an assessment share: the data, the requested metrics, and the progress."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class Fields(TypedDict, total=False):
 
 @dataclass
 class Steps:
-    """Counts work that is done, in units of one redraw of the labels.
+    """Progress of an assessment, in units of one redraw of the labels.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Steps:
     report : callable, optional
         Called with (done, total) after every step.
     section : int, default=0
-        What a section is taken for.
+        Units that one section counts as.
     """
 
     total: int
@@ -63,26 +63,26 @@ class Steps:
     section: int = 0
     done: int = field(default=0, init=False)
     ahead: int = field(default=0, init=False)
-    """What the section that is being computed has counted already."""
+    """Units of the current section that are counted already."""
 
     def add(self, steps: int) -> None:
-        """Count steps that were made."""
+        """Count completed steps."""
         self.done += steps
         if self.report is not None:
             self.report(self.done, self.total)
 
     def of_section(self, done: int, total: int) -> None:
-        """Count a part of the section that is being computed; all of it at its end."""
+        """Count the completed part of the current section."""
         before, self.ahead = self.ahead, self.section * done // total
         self.add(self.ahead - before)
 
     def end_section(self) -> None:
-        """Count what is left of the section that was computed."""
+        """Count the rest of the section that was completed."""
         rest, self.ahead = self.section - self.ahead, 0
         self.add(rest)
 
     def within(self) -> Progress:
-        """Return a callback for a part of the work, which counts from 0."""
+        """Return a callback for a part of the work that counts its own steps from 0."""
         before = 0
 
         def move(done: int, _total: int) -> None:
@@ -95,22 +95,22 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What every section is computed from.
+    """The input of every section.
 
     Attributes
     ----------
     predictions : Predictions
     metrics : mapping of str to Metric
-        Those requested, by name.
+        The requested metrics, by name.
     n_resamples : int
     examined : Examined
         The verdict, with the test and the size behind it.
     groups : mapping of str to Predictions
         Parts of the rows, by name.
     of_groups : mapping of str to Metric
-        What is measured of each of them.
+        Metrics of each group.
     examine : callable
-        Maps other predictions, a callback and a generator to the same as `examined`.
+        From predictions, a progress callback and a generator to what `examined` is for all rows.
     steps : Steps
     """
 
@@ -124,7 +124,7 @@ class Work:
     steps: Steps
 
     def estimates(self, progress: Progress | None = None) -> dict[str, Estimate]:
-        """Return the value of every metric that has enough rows, which is computed when it is first needed."""
+        """Return the value of every metric that has enough rows, computed on first use."""
         return measured(self.predictions, self.metrics, progress)
 
 

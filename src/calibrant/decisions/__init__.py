@@ -1,4 +1,4 @@
-"""Decisions: what predictions cost and are worth, where to act, when to abstain, and which base rate holds."""
+"""Decisions: costs and net benefit, thresholds, when to abstain, and base rates."""
 
 from calibrant._border.lazy import from_stub
 

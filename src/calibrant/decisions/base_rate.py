@@ -1,4 +1,4 @@
-"""The base rate of rows without labels, and labelled predictions as they would be at another base rate."""
+"""The base rate of rows without labels, and labelled predictions moved to another base rate."""
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from calibrant.results import BaseRate
 
 ASSUMPTION = (
     "The probabilities are calibrated for the old base rate, and only the shares of the classes have changed: each "
-    "class looks as it did. Neither can be seen in rows without labels."
+    "class looks as it did. Neither can be checked on rows without labels."
 )
 
-KNOWN = "The limits take the old base rate for known: one that was counted in few rows adds an error of its own."
+KNOWN = "The limits treat the old base rate as known: one that was counted in few rows adds an error of its own."
 
 EDGE = 1e-12
-"""How near to 0 and 1 a base rate is looked for, before the end itself is taken."""
+"""A base rate is searched for between this and 1 minus this; beyond, 0 or 1 is returned."""
 
 
 def estimate_base_rate(
@@ -33,9 +33,9 @@ def estimate_base_rate(
     Parameters
     ----------
     probs : array-like of shape (n,) or (n, 2), or Predictions
-        Probabilities of class 1 for new rows, calibrated for the old base rate. Labels are not looked at.
+        Probabilities of class 1 for new rows, calibrated for the old base rate. Labels are ignored.
     trained_rate : float
-        The old base rate, which the probabilities are calibrated for.
+        The old base rate, for which the probabilities are calibrated.
     sample_weight : array-like of shape (n,), optional
         Relative weights.
     level : float, default=0.95
@@ -50,14 +50,14 @@ def estimate_base_rate(
 
     .. math:: \ell(\pi') = \sum_i w_i \ln\Big(\pi' \frac{p_i}{\pi} + (1 - \pi') \frac{1 - p_i}{1 - \pi}\Big),
 
-    a concave function, whose maximum is found by its derivative. The steps of expectation and maximisation that are
-    usual for it have the same limit. The limits are where twice the loss of likelihood reaches the quantile of
-    chi-squared with one degree of freedom; with unequal weights it is scaled by the ratio of the variance of the
-    derivative to its curvature. They hold what the rows leave open, not the error of the old base rate, which
-    `estimate_base_rates` adds if it is given rows of it, nor that of the calibrator.
+    a concave function, whose maximum is the root of its derivative; the usual EM algorithm converges to the same value.
+    The limits are where twice the loss of log-likelihood reaches the quantile of chi-squared with one degree of
+    freedom; with unequal weights that quantile is multiplied by the ratio of the variance of the derivative to the
+    curvature. The limits reflect the randomness of the new rows only. They ignore the error of the calibrator and that
+    of the old base rate; `estimate_base_rates` includes the latter, if it is given the rows.
 
-    With probabilities that are not calibrated the limits mean nothing: logits that are twice too large make limits of
-    95 % cover 5 %.
+    With probabilities that are not calibrated the limits mean nothing: if logits are twice too large, limits of 95%
+    cover in 5% of the cases.
 
     References
     ----------
@@ -95,7 +95,7 @@ def estimate_base_rate(
 
 
 def read_rows(probs: object, sample_weight: object) -> tuple[FloatArray, FloatArray]:
-    """Return probabilities and weights of rows that have any; the sum of the weights is their effective number.
+    """Return probabilities and weights of the rows of positive weight; the weights sum to their effective number.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def read_rows(probs: object, sample_weight: object) -> tuple[FloatArray, FloatAr
     """
     if isinstance(probs, Predictions):
         if sample_weight is not None:
-            raise TypeError("Predictions hold their weights: pass them alone.")
+            raise TypeError("sample_weight must be left out if probs is Predictions, which hold their own weights.")
         matrix, weights = probs.probs, probs.weights
     else:
         matrix, _ = as_probabilities(probs)
@@ -116,7 +116,7 @@ def read_rows(probs: object, sample_weight: object) -> tuple[FloatArray, FloatAr
 
 
 class _Likelihood:
-    """The likelihood of a base rate, by the densities of every row in both classes, relative to each other."""
+    """The likelihood of a base rate, given the relative densities of each row in the two classes."""
 
     def __init__(self, event: FloatArray, other: FloatArray, weights: FloatArray) -> None:
         self.event, self.other, self.weights = event, other, weights
@@ -135,7 +135,7 @@ class _Likelihood:
         return float(self.weights @ self.scores(rate))
 
     def maximum(self) -> float:
-        """Return where the likelihood is largest, which may be 0 or 1."""
+        """Return the base rate of largest likelihood, which may be 0 or 1."""
         if self.slope(EDGE) <= 0:
             return 0.0
         if self.slope(1 - EDGE) >= 0:
@@ -143,7 +143,7 @@ class _Likelihood:
         return root(self.slope, EDGE, 1 - EDGE, xtol=1e-15)
 
     def limits(self, best: float, loss: float) -> tuple[float, float]:
-        """Return where the likelihood has fallen by `loss`, times the scale that unequal weights make."""
+        """Return where the log-likelihood has fallen by `loss`, scaled for unequal weights."""
         inside = min(max(best, EDGE), 1 - EDGE)
         squares = self.scores(inside) ** 2
         curvature = float(self.weights @ squares)
@@ -159,15 +159,16 @@ class _Likelihood:
 
 
 def move_base_rate(predictions: Predictions, base_rate: object) -> Predictions:
-    """Return predictions, and weights of their rows, for another base rate.
+    """Return predictions, with probabilities and weights, moved to another base rate.
 
     The probabilities are corrected, as `PriorShift` does, and the rows of each class are weighted so that the labels
-    have the new base rate. What is then measured is what is to be expected there, if each class looks as it does here.
+    have the new base rate. Measures of the result estimate those at the new base rate, if each class looks the same
+    there.
 
     Parameters
     ----------
     predictions : Predictions
-        Calibrated, or to be judged, for the base rate of their own labels.
+        Predictions for the base rate of their own labels.
     base_rate : float, or sequence of length K
         The new share of class 1 of two classes, or of every class.
 
@@ -187,7 +188,7 @@ def move_base_rate(predictions: Predictions, base_rate: object) -> Predictions:
     if not np.all(found > 0):
         missing = predictions.classes[int(np.flatnonzero(found <= 0)[0])]
         raise InputError(
-            f"another base rate needs rows of every class, but class {missing!r} has none. Add rows of it."
+            f"moving to another base rate needs rows of every class, but class {missing!r} has none. Add rows of it."
         )
     new = as_rates(base_rate, predictions.n_classes, "base_rate")
     ratios = log_ratios(found, new)

@@ -1,4 +1,4 @@
-"""The shares of several classes among rows without labels, also where the old shares are known from rows only."""
+"""The shares of several classes among rows without labels, also if the old shares are estimated from rows."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
@@ -18,7 +18,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import BaseRates
 
 LEAST_LEFT = 0.1
-"""Old shares are not moved below this part of themselves."""
+"""Old shares are not moved below this fraction of their value."""
 
 
 class _SharesFit(Protocol):
@@ -26,10 +26,10 @@ class _SharesFit(Protocol):
 
     @property
     def best(self) -> FloatArray:
-        """Of all classes."""
+        """The most likely shares of all classes."""
 
     def limits(self, k: int, loss: float) -> tuple[float, float]:
-        """Return where the likelihood has fallen by `loss`."""
+        """Return the shares of class k where the log-likelihood has fallen by `loss`."""
 
 
 def _old_shares(reference: Predictions) -> tuple[FloatArray, FloatArray]:
@@ -51,34 +51,35 @@ def _old_shares(reference: Predictions) -> tuple[FloatArray, FloatArray]:
 def _widened_limits(
     fit: Callable[[FloatArray], _SharesFit], old: FloatArray, root: FloatArray, *, loss: float, reach: float
 ) -> FloatArray:
-    r"""Return the limits of every share, (K, 2), if the old shares have chance of their own.
+    r"""Return the limits of every share, (K, 2), if the old shares are estimates.
 
     Parameters
     ----------
     fit : callable
-        Of old shares.
+        From old shares to the fit of the new ones.
     old : ndarray of shape (K,)
     root : ndarray of shape (K, K)
         A root of the covariance of the old shares.
     loss : float
-        Of likelihood, at the limits for known old shares.
+        Loss of log-likelihood at the limits for known old shares.
     reach : float
-        The quantile of the normal law at which limits lie.
+        Normal quantile of the limits.
 
     Notes
     -----
-    For every class the old shares are moved by `reach` standard errors in the direction that changes its share the
-    most. How far its value moves, or its limit if that moves further, is added to the distance of the limit from the
-    value as in a right triangle, as errors of different rows are independent (G. Y. Zou and A. Donner, "Construction of
-    confidence limits about effect measures", Statistics in Medicine 27, 2008).
+    For each class the old shares are moved by `reach` standard errors in the direction that changes its share most.
+    With the distance d between a limit and the value for known old shares, and the distance e that the value moves, or
+    the limit if it moves further, the widened limit lies at :math:`\sqrt{d^2 + e^2}` from the value, since errors of
+    different rows are independent (G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures",
+    Statistics in Medicine 27, 2008).
     """
     centre = fit(old)
     slopes = np.column_stack([(fit(_moved(old, a)).best - fit(_moved(old, -a)).best) / 2 for a in root.T])
     found = np.empty((len(old), 2))
-    for k in range(len(old) == 2, len(old)):  # Of two classes, what one has the other lacks.
+    for k in range(len(old) == 2, len(old)):  # With two classes, the first share follows from the second.
         best = float(centre.best[k])
         size = float(np.linalg.norm(slopes[k]))
-        # A share at 0 does not move: its limit may, most of all with the old share of its own class.
+        # A share at 0 does not move, but its limit may, mostly with the old share of its own class.
         step = root @ (slopes[k] / size) if size > 0 else root @ root[k] / max(float(np.linalg.norm(root[k])), 1e-300)
         ends = [fit(_moved(old, sign * reach * step)) for sign in (-1, 1)]
         low, high = centre.limits(k, loss)
@@ -101,7 +102,7 @@ LEAST = 1e-100
 """A smaller probability counts as this one, so that its logarithm is finite."""
 
 MOST_CLASSES = 30
-"""With more classes there are no limits, whose time grows with the cube of their number."""
+"""With more classes there are no limits: their time grows with the cube of the number of classes."""
 
 
 def estimate_base_rates(
@@ -117,17 +118,17 @@ def estimate_base_rates(
     Parameters
     ----------
     probs : array-like of shape (n, K), or Predictions
-        Probabilities for new rows, calibrated for the old shares. Labels are not looked at.
+        Probabilities for new rows, calibrated for the old shares. Labels are ignored.
     trained_rate : sequence of length K, float, or Predictions
-        The old share of every class, which the probabilities are calibrated for; of two classes, that of class 1. Or
-        rows that have the old shares, predicted by the same model: then these are the means of their probabilities, and
-        their chance is in the limits.
+        The old share of every class, for which the probabilities are calibrated; with two classes, that of class 1. Or
+        predictions by the same model for rows that have the old shares, which are then the means of the probabilities;
+        the limits include their error.
     sample_weight : array-like of shape (n,), optional
         Relative weights.
     classes : sequence of length K, optional
-        Their names; by default those of Predictions, or their numbers.
+        Names of the classes; by default those of Predictions, or 0 to K - 1.
     level : float, default=0.95
-        Of the limits of each class by itself, which are given for up to 30 classes.
+        Level of the limits of each single class, which are given for up to 30 classes.
 
     Returns
     -------
@@ -139,17 +140,17 @@ def estimate_base_rates(
 
     .. math:: \ell(\pi') = \sum_i w_i \ln \sum_k \pi'_k \frac{p_{ik}}{\pi_k}.
 
-    Its maximum is found by Newton's method over shares that are not negative; the steps of expectation and
-    maximisation that are usual for it have the same limit. A share of 0 is a legitimate outcome. The limits of class k
-    are where twice the loss of likelihood, with the other shares as likely as they can be, reaches the quantile of
-    chi-squared with one degree of freedom: a problem of the same kind, in which the columns of the other classes j are
-    :math:`\pi'_k p_{ik} / \pi_k + (1 - \pi'_k) p_{ij} / \pi_j`, as their parts sum to 1. Unequal
+    Its maximum is found by Newton's method over shares that are not negative; the usual EM algorithm converges to the
+    same value. A share may be 0. The limits of class k are those of the profile likelihood: where twice the loss of
+    log-likelihood, maximised over the other shares, reaches the quantile of chi-squared with one degree of freedom.
+    This is a problem of the same kind, in which the columns of the other classes j are
+    :math:`\pi'_k p_{ik} / \pi_k + (1 - \pi'_k) p_{ij} / \pi_j`, as their fractions of the rest sum to 1. Unequal
     weights are taken into account as in `estimate_base_rate`, which is the case of two classes.
 
-    Of rows with the old shares, means of probabilities are nearer to these shares than frequencies of labels, and most
-    of an offset that all log-odds have in common cancels. Their chance can be the larger part of the error: with 300
-    such rows and 3000 new ones, limits of 95 % that leave it out cover 55 % to 68 %, and 28 % to 54 % if frequencies of
-    labels are taken for the old shares (docs/validity/decisions.md).
+    If the old shares are estimated from rows, means of probabilities are more precise than frequencies of labels, and
+    most of an offset common to all log-odds cancels. The error of the old shares can dominate: with 300 such rows and
+    3000 new ones, limits of 95% that ignore it cover 55% to 68%, and 28% to 54% if frequencies of labels are used
+    (docs/validity/decisions.md).
 
     References
     ----------
@@ -195,16 +196,16 @@ def estimate_base_rates(
 def _names(probs: object, classes: Iterable[object] | None, n_classes: int) -> tuple[object, ...]:
     if isinstance(probs, Predictions):
         if classes is not None:
-            raise TypeError("Predictions hold their classes: pass them alone.")
+            raise TypeError("classes must be left out if probs is Predictions, which hold their own classes.")
         return probs.classes
     names = tuple(range(n_classes) if classes is None else classes)
     if len(names) != n_classes:
-        raise InputError(f"classes must be {n_classes} names, one for each column, but there are {len(names)}.")
+        raise InputError(f"classes must hold {n_classes} names, one per column, but there are {len(names)}.")
     return names
 
 
 def _old(trained_rate: object, names: tuple[object, ...]) -> tuple[FloatArray, FloatArray | None]:
-    """Return the old shares, and a root of their covariance if they are known from rows."""
+    """Return the old shares, and a root of their covariance if they are estimated from rows."""
     if not isinstance(trained_rate, Predictions):
         return as_rates(trained_rate, len(names), "trained_rate"), None
     if trained_rate.n_classes != len(names):
@@ -216,7 +217,7 @@ def _old(trained_rate: object, names: tuple[object, ...]) -> tuple[FloatArray, F
 
 
 class _Shares(NamedTuple):
-    """The likelihood of shares, by the densities of every row in all classes, relative to the largest."""
+    """The likelihood of shares, given the densities of each row in all classes, relative to the largest."""
 
     ratios: FloatArray
     weights: FloatArray
@@ -228,23 +229,23 @@ class _Shares(NamedTuple):
         logs -= logs.max(axis=1, keepdims=True)
         best = least_nll(logs, weights / weights.sum()).weights
         some = best > 0
-        if not some.all():  # Again without classes that no row may be of: their columns of nearly 0 cost digits.
+        if not some.all():  # Again without classes of share 0: their tiny columns cost digits.
             best[some] = least_nll(logs[:, some], weights / weights.sum()).weights
         return cls(np.exp(logs), weights, best)
 
     def loss(self, shares: FloatArray) -> float:
-        """Return how much less likely these shares are than the best ones."""
+        """Return the log-likelihood of the best shares minus that of these."""
         with np.errstate(divide="ignore"):
             return float(self.weights @ (np.log(self.ratios @ self.best) - np.log(self.ratios @ shares)))
 
     def limits(self, k: int, loss: float) -> tuple[float, float]:
-        """Return the shares of class k where the likelihood, as large as it can be, has fallen by `loss`."""
+        """Return the shares of class k where the profile log-likelihood has fallen by `loss`."""
         root_of_bar = float(np.sqrt(loss * self._scale(k)))
         others = np.delete(self.best, k)
         others = others / others.sum() if others.sum() > 0 else np.full(len(others), 1 / len(others))
 
         def beyond(share: float) -> float:
-            """Return a number that is nearly linear in the share."""
+            """Return the root of the loss minus its bar, which is nearly linear in the share."""
             nonlocal others
             others = self._others(k, share, others)
             fallen = self.loss(np.insert((1 - share) * others, k, share))
@@ -256,15 +257,15 @@ class _Shares(NamedTuple):
         return low, high
 
     def _others(self, k: int, share: float, start: FloatArray) -> FloatArray:
-        """Return the most likely parts of the other classes in what the share of class k leaves."""
-        # Parts sum to 1, so the share of class k may stand in the column of every other class.
+        """Return the most likely fractions of the other classes in the rest that class k leaves."""
+        # Fractions sum to 1, so the share of class k may be added to the column of every other class.
         mixed = share * self.ratios[:, [k]] + (1 - share) * np.delete(self.ratios, k, axis=1)
         objective = mixture_loss(mixed, self.weights / self.weights.sum(), np.ones(len(start)))
         found = minimise_nonnegative(objective, np.maximum(start, 1e-6), last=1e-13).x
         return np.asarray(found / found.sum())
 
     def _scale(self, k: int) -> float:
-        """Return by how much unequal weights make the loss vary more than that of equal ones."""
+        """Return the factor by which unequal weights increase the variance of the loss."""
         if np.ptp(self.weights) <= 1e-12 * self.weights.max():
             return 1.0
         free = np.flatnonzero((self.best > 0) | (np.arange(len(self.best)) == k))

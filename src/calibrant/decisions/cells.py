@@ -1,4 +1,4 @@
-"""Rows that decide alike, counted together, and the laws of means over them."""
+"""Rows with the same decisions and outcome, counted together, and the laws of means over them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from calibrant.intervals.student import StudentLaw
 from calibrant.predictions import Predictions
 
 FEWEST_EXPECTED, FEWEST = 5.0, 10.0
-"""Least effective numbers of rows that must decide about a mean for limits of it: of those that the predictions lead to
-expect, or else of the mean of these and those observed.
+"""Least effective numbers of rows that contribute to a mean, for limits of it: the number expected from the
+predictions, or else the average of expected and observed.
 
-The expected number decides, where it can: limits that are given only if by chance many rows of a rare kind were
-observed would miss too often, and so would those without any of them.
+The expected number comes first: limits given only if many rows of a rare kind happen to be observed would miss too
+often, and so would limits given without any such row.
 """
 
 
@@ -29,13 +29,14 @@ class Cells:
     Attributes
     ----------
     place : ndarray of shape (m, C)
-        For each of m models, how many of the thresholds each cell reaches: acting at threshold j is ``place > j``.
+        For each of m models, the number of thresholds that each cell reaches: it is acted on at threshold j if
+        ``place > j``.
     event : ndarray of shape (C,)
         Whether the event happened.
     moments, expected : ndarray of shape (4, C)
-        Sums of the powers 1 to 4 of the shares of the rows, as observed, and as the predictions lead to expect.
+        Sums of the powers 1 to 4 of the shares of the rows, observed, and expected from the predictions.
     strata : ndarray of shape (C,)
-        Rows of one stratum were drawn together. Where the prevalence is known, the two outcomes are strata.
+        Stratum of each cell. If the prevalence is known, the two outcomes are sampled separately, as two strata.
     freedom : float
         Degrees of freedom of variances.
     n_rows : int
@@ -51,12 +52,12 @@ class Cells:
 
     @classmethod
     def of(cls, models: Sequence[Predictions], thresholds: FloatArray, prevalence: float | None = None) -> "Cells":
-        """Count the rows of predictions of the same rows; thresholds ascend."""
+        """Count the rows in cells, given predictions of one or more models for them, and ascending thresholds."""
         first = models[0]
         present = first.weights > 0
         event = first.labels[present] == 1
         weights = first.weights[present] / first.weights.max()
-        # The share that each row has if it is an event, and if it is none.
+        # The share of each row if it is an event, and if it is not.
         shares = _shares(weights, event, prevalence)
         places = np.stack([np.searchsorted(thresholds, p.positive[present], side="right") for p in models])
         chance = np.mean([p.positive[present] for p in models], axis=0)
@@ -90,7 +91,7 @@ class Cells:
             own = self.strata == stratum
             mass = self.moments[0][own]
             centres[own] = mass @ values[own] / mass.sum()
-            # As n - 1 in place of n, in each stratum.
+            # The correction of n - 1 instead of n, per stratum.
             kept[own] = 1 - self.moments[1][own].sum() / mass.sum() ** 2
         with np.errstate(divide="ignore"):
             scale = np.where(kept > 0, 1 / kept, 0.0)
@@ -109,7 +110,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Means of several columns, and what their errors are made of.
+    """Means of several columns, with their covariance and skewness.
 
     Attributes
     ----------
@@ -118,7 +119,7 @@ class Means:
         The covariance of the means is ``factor.T @ factor``.
     skewness : ndarray of shape (T,)
     known : ndarray of shape (T,)
-        Whether enough rows decide about each mean for limits that are known to cover.
+        Whether enough rows contribute to each mean for limits of known coverage.
     freedom : float
     """
 
@@ -134,7 +135,7 @@ class Means:
         return np.asarray(np.sqrt((self.factor**2).sum(axis=0)))
 
     def limits(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return pointwise limits by Student's law, corrected for skewness; infinite where too few rows decide."""
+        """Return pointwise limits by Student's law, corrected for skewness; infinite if too few rows contribute."""
         low, high = np.full(len(self.value), -np.inf), np.full(len(self.value), np.inf)
         columns = zip(self.value.tolist(), self.error.tolist(), self.skewness.tolist(), strict=True)
         for j, (value, error, skewness) in enumerate(columns):
@@ -143,10 +144,11 @@ class Means:
         return low, high
 
     def joint_limits(self, level: float, n_resamples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        r"""Return limits that hold for all columns together.
+        r"""Return limits that hold for all columns simultaneously.
 
-        Every row is given a normal number :math:`g_i` (a multiplier bootstrap), of which cells need the sums only. The
-        quantile of the largest :math:`|\sum_i g_i u_{ij}| / s_j` over the columns takes the place of Student's.
+        They use the quantile of the largest :math:`|\sum_i g_i u_{ij}| / s_j` over the columns j, where :math:`u_{ij}`
+        is the contribution of row i to the error and :math:`g_i` are independent normal numbers (a multiplier
+        bootstrap), of which only the sums over cells are drawn.
         """
         low, high = np.full(len(self.value), -np.inf), np.full(len(self.value), np.inf)
         known, error = self.known, self.error
@@ -159,7 +161,7 @@ class Means:
 
 
 def _shares(weights: FloatArray, event: BoolArray, prevalence: float | None) -> tuple[FloatArray, FloatArray]:
-    """Return the share that each row has as an event, and as none: events have that of the prevalence together."""
+    """Return the share of each row as an event, and as a non-event; those of all events sum to the prevalence."""
     if prevalence is None:
         shares = weights / weights.sum()
         return shares, shares
@@ -170,6 +172,6 @@ def _shares(weights: FloatArray, event: BoolArray, prevalence: float | None) -> 
 
 
 def _powers(index: IntArray, shares: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return sums of powers of shares over cells, where a row may count as a part of one."""
+    """Return sums of powers of the shares over cells; `rows` says what fraction of each row counts."""
     each = np.divide(shares, rows, out=np.zeros(len(shares)), where=rows > 0)
     return np.stack([np.bincount(index, rows * each**power) for power in (1, 2, 3, 4)])

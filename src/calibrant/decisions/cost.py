@@ -1,4 +1,4 @@
-"""What decisions cost per row, with limits, what a fix saves, and where to act if predictions are not calibrated."""
+"""The cost of decisions per row, what a fix saves, and the best threshold on uncalibrated predictions."""
 
 from dataclasses import replace
 
@@ -7,19 +7,18 @@ import numpy as np
 from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit, normal_quantile
-from calibrant.decisions.cells import Cells, Means
-from calibrant.decisions.curve import check_same_rows, check_settings
+from calibrant.decisions.cells import Cells
+from calibrant.decisions.curve import binary_predictions, check_same_rows, check_settings
 from calibrant.intervals import why_not
 from calibrant.metrics import CoxIntercept, CoxSlope
 from calibrant.metrics.costs import Costs, ExpectedCost, check_threshold
-from calibrant.predictions import Predictions, check_predictions
-from calibrant.predictions.two_arrays import as_data
+from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import BestThreshold, DecisionCost, Interval
 
 OUTCOMES = ("true_positive", "false_positive", "false_negative", "true_negative")
 
-TOO_FEW = "too few rows decide about it"
+TOO_FEW = "too few rows contribute to it"
 
 
 def expected_cost(
@@ -32,7 +31,7 @@ def expected_cost(
     prevalence: float | None = None,
     level: float = 0.95,
 ) -> DecisionCost:
-    """Return what it costs per row to act where the probability of class 1 is at least a threshold.
+    """Return the cost per row of acting where the probability of class 1 is at least a threshold.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ def expected_cost(
         Weights of the rows, if labels are given. They are relative.
     costs : Costs
     threshold : float, optional
-        Where acting begins; by default where it is best by the costs if the probabilities are calibrated.
+        Where acting begins; by default the one that is best for these costs if the probabilities are calibrated.
     prevalence : float, optional
         As for `decision_curve`.
     level : float, default=0.95
@@ -55,10 +54,11 @@ def expected_cost(
 
     Notes
     -----
-    The net benefit counts a false positive as the costs do, not by the odds of a threshold that differs from theirs.
+    The net benefit weighs a false positive by the costs, not by the odds of `threshold`, if that differs from the one
+    that the costs imply.
 
-    A threshold that is chosen because it costs least on these rows costs more on others than here. With calibrated
-    probabilities that of the costs is best, and needs no choosing.
+    A threshold chosen because it costs least on these rows costs more on other rows than here. With calibrated
+    probabilities the threshold of the costs is best, and nothing needs to be chosen.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def expected_cost(
     >>> found.net_benefit.value, found.net_benefit_of_all  # (2.0 - 0.25) / 4 and (2.0 - 0.5) / 4
     (0.4375, 0.375)
     """
-    predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
+    predictions = binary_predictions(data, y_prob, sample_weight)
     check_settings(prevalence, level)
     metric = ExpectedCost(costs, threshold)
     cells = Cells.of([predictions], np.array([metric.cut]), prevalence)
@@ -81,13 +81,13 @@ def expected_cost(
         threshold=metric.cut,
         best_if_calibrated=costs.threshold,
         costs={name: float(getattr(costs, name)) for name in OUTCOMES},
-        cost=_interval("cost per row", _mean(cells, own), level),
+        cost=_interval("cost per row", cells, own, level),
         treat_all=float(cells.moments[0] @ everyone),
         treat_none=float(cells.moments[0] @ nobody),
-        over_all=_interval("cost less that of acting on all", _mean(cells, own - everyone), level),
-        over_none=_interval("cost less that of acting on none", _mean(cells, own - nobody), level),
+        over_all=_interval("cost less that of acting on all", cells, own - everyone, level),
+        over_none=_interval("cost less that of acting on none", cells, own - nobody, level),
         exchange_rate=costs.exchange_rate,
-        net_benefit=_interval("net benefit", _mean(cells, worth), level),
+        net_benefit=_interval("net benefit", cells, worth, level),
         net_benefit_of_all=float(pi - costs.exchange_rate * (1 - pi)),
         shares=dict(zip(OUTCOMES, shares, strict=True)),
     )
@@ -102,15 +102,15 @@ def cost_difference(
     prevalence: float | None = None,
     level: float = 0.95,
 ) -> Interval:
-    """Return the cost per row after a fix less that before, paired on the rows.
+    """Return the cost per row after a fix minus the cost before, paired by rows.
 
     Parameters
     ----------
     before, after : Predictions of two classes
-        Of the same rows in the same order; after a fix, by fits to other rows.
+        Predictions for the same rows in the same order; those after the fix by fits to other rows.
     costs : Costs
     threshold : float, optional
-        Where acting began before; after the fix it begins at the threshold of the costs. By default at that, too.
+        Where acting begins before the fix; by default at the threshold of the costs, as it does after the fix.
     prevalence, level
         As for `expected_cost`.
 
@@ -128,19 +128,17 @@ def cost_difference(
     check_settings(prevalence, level)
     check_same_rows(before, after)
     first = ExpectedCost(costs, threshold)
-    # Two thresholds may differ: the place of each model is looked up at its own.
+    # The thresholds before and after may differ.
     cuts = np.unique([first.cut, costs.threshold])
     cells = Cells.of([before, after], cuts, prevalence)
     acts = [cells.place[i] > np.searchsorted(cuts, cut) for i, cut in enumerate((first.cut, costs.threshold))]
     one, two = (costs.per_row(who, cells.event == 1) for who in acts)
-    return _interval("change of the cost per row", _mean(cells, two - one), level)
+    return _interval("change of the cost per row", cells, two - one, level)
 
 
-def _mean(cells: Cells, values: FloatArray) -> Means:
-    return cells.means(values[:, None])
-
-
-def _interval(name: str, mean: Means, level: float) -> Interval:
+def _interval(name: str, cells: Cells, values: FloatArray, level: float) -> Interval:
+    """Return the mean of the values of cells, (C,), with limits."""
+    mean = cells.means(values[:, None])
     low, high = (float(limit[0]) for limit in mean.limits(level))
     known = bool(mean.known[0])
     return Interval(
@@ -155,7 +153,7 @@ def _interval(name: str, mean: Means, level: float) -> Interval:
 
 
 LEAST_SLOPES = 3.0
-"""Standard errors by which the slope must exceed 0: else the inverse of the line may be anywhere."""
+"""Standard errors by which the slope must exceed 0: otherwise the inverse of the line is undetermined."""
 
 
 def best_threshold(
@@ -166,10 +164,10 @@ def best_threshold(
     threshold: float,
     level: float = 0.95,
 ) -> BestThreshold:
-    r"""Return the prediction from which on acting is best, with its interval.
+    r"""Return the prediction above which acting is best, with its interval.
 
-    Calibrated probabilities are acted on from the threshold of the costs on. Others are best calibrated first; this
-    says where the same decisions begin on their own scale.
+    For calibrated probabilities this is the threshold of the costs. Other probabilities are best calibrated first; this
+    threshold gives the same decisions on their own scale.
 
     Parameters
     ----------
@@ -180,7 +178,7 @@ def best_threshold(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows, if labels are given. They are relative.
     threshold : float
-        That of the costs, `Costs.threshold`.
+        The threshold of the costs, `Costs.threshold`.
     level : float, default=0.95
 
     Returns
@@ -191,11 +189,12 @@ def best_threshold(
     -----
     Logistic recalibration gives the prediction with log-odds z the log-odds a + b z, so that action begins at
     :math:`z^* = (\operatorname{logit} t - a) / b`. To first order, the error of :math:`z^*` is
-    :math:`-(u_a + z^* u_b) / b` with the influences of each row on a and b, whose sum of squares is its variance,
-    whether or not a line is the true law (the delta method, with the sandwich). The limits are those of z, turned into
-    probabilities. Where a line is not the true law, they are limits of the best line's threshold.
+    :math:`-\sum_i (u_{ai} + z^* u_{bi}) / b` with the influences of row i on a and b, and the sum of the squares of
+    these terms is its variance, whether or not the line is the true model (the delta method, with the sandwich). The
+    limits of z are turned into probabilities. If the line is not the true model, they are limits of the threshold of
+    the best line.
 
-    The threshold that costs least on the rows at hand is not used: it converges with the cube root of the number of
+    The threshold that costs least on the given rows is not used: it converges only with the cube root of the number of
     rows, and its bootstrap interval does not cover.
 
     Examples
@@ -205,10 +204,9 @@ def best_threshold(
     >>> round(found.value, 6), found.low < 0.1 < found.high
     (0.1, True)
     """
-    predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
+    predictions = binary_predictions(data, y_prob, sample_weight)
     check_threshold(threshold)
     check_level(level)
-    predictions.positive  # noqa: B018 (refuses more than two classes)
     unknown = BestThreshold(target=threshold, level=level, value=None, low=None, high=None)
     missing = why_not(CoxSlope(), predictions, Bootstrap(999))
     if missing:
@@ -216,7 +214,7 @@ def best_threshold(
     intercept, slope = CoxIntercept()(predictions), CoxSlope()(predictions)
     u_slope = CoxSlope().influence(predictions)
     if slope < LEAST_SLOPES * float(np.sqrt(np.sum(u_slope**2))):
-        reason = "the outcomes do not clearly depend on the predictions, so no threshold of them can be told"
+        reason = "the outcomes do not clearly depend on the predictions, so the best threshold is undetermined"
         return replace(unknown, intercept=intercept, slope=slope, reason=reason)
     place = float((np.log(threshold) - np.log1p(-threshold) - intercept) / slope)
     influence = (CoxIntercept().influence(predictions) + place * u_slope) / slope

@@ -15,7 +15,7 @@ N_THRESHOLDS = 99
 
 
 def even_thresholds(end: float) -> FloatArray:
-    """Return 99 thresholds at equal steps up to the last.
+    """Return 99 equidistant thresholds, the last of which is `end`.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def decision_curve(  # noqa: PLR0913 (each is one decision of the user)
     n_resamples: int = 2000,
     rng: Rng = None,
 ) -> DecisionCurve:
-    r"""Return what acting from a threshold on is worth, for many thresholds.
+    r"""Return the net benefit of acting at or above a threshold, for many thresholds.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def decision_curve(  # noqa: PLR0913 (each is one decision of the user)
     sample_weight : array-like of shape (n,), optional
         Weights of the rows, if labels are given. They are relative.
     thresholds : array-like of shape (m,), optional
-        Above 0 and below 1; by default 99 from near 0 to five times the prevalence, or 0.99.
+        Above 0 and below 1; by default 99, up to five times the prevalence but at most 0.99.
     prevalence : float, optional
-        The share of the event where decisions are made, if it is known and not that of the rows, as in a study of cases
-        and controls. It leaves the probabilities as they are; `calibrant.calibrators.PriorShift` corrects them.
+        The share of the event where decisions are made, if it is known and differs from that of the rows, as in a
+        case-control study. The probabilities stay as they are; `calibrant.calibrators.PriorShift` corrects them.
     level : float, default=0.95
     n_resamples : int, default=2000
-        Draws behind the joint band.
+        Number of draws for the joint band.
     rng : Generator, int or None
 
     Returns
@@ -62,20 +62,20 @@ def decision_curve(  # noqa: PLR0913 (each is one decision of the user)
 
     Notes
     -----
-    With the share :math:`\pi` of the event, rows are acted on where :math:`p \ge t`. With o = t / (1 - t),
+    Rows with :math:`p \ge t` are acted on. With the share :math:`\pi` of the event and o = t / (1 - t),
 
     .. math:: \mathrm{NB}(t) = \mathrm{TP} - o \, \mathrm{FP}, \qquad
               \mathrm{NB}_\mathrm{all}(t) = \pi - o (1 - \pi), \qquad
               L(t) = 2 (t \, \mathrm{FP} + (1 - t) \, \mathrm{FN}) = 2 (1 - t) (\pi - \mathrm{NB}(t)),
 
-    all per row. Net benefits of different thresholds cannot be compared; differences of L can.
+    all per row. Net benefits at different thresholds cannot be compared; differences of L can.
 
-    Each is a mean over rows. Limits at a point are by Student's law, corrected for skewness; the difference to acting
-    on all is paired on the rows. The joint band has the quantile of the largest studentised deviation over all
-    thresholds, by a multiplier bootstrap. Where too few rows decide, limits are infinite.
-    With a known prevalence, TP is its product with the sensitivity, and the two outcomes vary separately.
+    Each is a mean over rows. Pointwise limits are by Student's law, corrected for skewness; the difference to acting
+    on all is paired by rows. The joint band uses the quantile of the largest studentised deviation over all thresholds,
+    by a multiplier bootstrap. Limits are infinite where too few rows contribute. With a known prevalence, TP is the
+    prevalence times the sensitivity, and the two outcomes vary separately.
 
-    Thresholds that are picked because the curve is best there look better than they are.
+    Thresholds chosen because the curve is best there look better than they are.
 
     References
     ----------
@@ -89,11 +89,9 @@ def decision_curve(  # noqa: PLR0913 (each is one decision of the user)
     >>> curve.net_benefit.value.tolist(), curve.treat_all.tolist(), curve.loss.tolist()
     ([0.4375, 0.25], [0.375, 0.0], [0.1, 0.25])
     """
-    predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
+    predictions = binary_predictions(data, y_prob, sample_weight)
     check_settings(prevalence, level, n_resamples)
-    event = predictions.positive is not None and predictions.labels == 1
-    share = float(np.average(event, weights=predictions.weights)) if prevalence is None else prevalence
-    t = even_thresholds(_end(share)) if thresholds is None else as_thresholds(thresholds)
+    t = _usual_thresholds(predictions, prevalence) if thresholds is None else as_thresholds(thresholds)
     cells, generator = Cells.of([predictions], t, prevalence), np.random.default_rng(rng)
     acts, worth = cells.acts(len(t)), _worth(cells, t)
     benefit, over_all = cells.means(acts * worth), cells.means((acts - 1) * worth)
@@ -111,7 +109,7 @@ def decision_curve(  # noqa: PLR0913 (each is one decision of the user)
         event=str(predictions.classes[1]),
         level=level,
         n_samples=cells.n_rows,
-        n_events=int((event & (predictions.weights > 0)).sum()),
+        n_events=int(((predictions.labels == 1) & (predictions.weights > 0)).sum()),
     )
 
 
@@ -125,13 +123,13 @@ def decision_difference(
     n_resamples: int = 2000,
     rng: Rng = None,
 ) -> DecisionDifference:
-    """Return what other predictions for the same rows are worth more, for many thresholds, paired on the rows.
+    """Return the gain in net benefit by other predictions for the same rows, for many thresholds, paired by rows.
 
     Parameters
     ----------
     before, after : Predictions of two classes
-        Of the same rows in the same order. After a fix, pass predictions by fits to other rows, which
-        `calibrant.advice.calibrate_held_out` makes: those of the rows that it was fitted to look too good.
+        Predictions for the same rows in the same order. After a fix, pass predictions by fits to other rows, as made by
+        `calibrant.advice.calibrate_held_out`: a fix looks too good on the rows it was fitted to.
     thresholds, prevalence, level, n_resamples, rng
         As for `decision_curve`.
 
@@ -148,8 +146,7 @@ def decision_difference(
     """
     check_settings(prevalence, level, n_resamples)
     check_same_rows(before, after)
-    share = float(np.average(before.labels, weights=before.weights)) if prevalence is None else prevalence
-    t = even_thresholds(_end(share)) if thresholds is None else as_thresholds(thresholds)
+    t = _usual_thresholds(before, prevalence) if thresholds is None else as_thresholds(thresholds)
     cells, generator = Cells.of([before, after], t, prevalence), np.random.default_rng(rng)
     one, two = cells.acts(len(t), 0), cells.acts(len(t), 1)
     benefit = cells.means((two - one) * _worth(cells, t))
@@ -164,7 +161,7 @@ def decision_difference(
 
 
 def band(means: Means, level: float, n_resamples: int, rng: np.random.Generator) -> CurveBand:
-    """Return means with both kinds of limits."""
+    """Return means with pointwise and joint limits."""
     low, high = means.limits(level)
     joint_low, joint_high = means.joint_limits(level, n_resamples, rng)
     return CurveBand(
@@ -178,7 +175,7 @@ def band(means: Means, level: float, n_resamples: int, rng: np.random.Generator)
 
 
 def as_thresholds(values: object) -> FloatArray:
-    """Return thresholds in ascending order, each once."""
+    """Check thresholds, and return them in ascending order without repetitions."""
     found = np.unique(np.asarray(values, dtype=float))
     if not len(found):
         raise InputError("thresholds must hold at least one probability, but are empty.")
@@ -187,8 +184,15 @@ def as_thresholds(values: object) -> FloatArray:
     return found
 
 
+def binary_predictions(data: object, y_prob: object, sample_weight: object) -> Predictions:
+    """Return predictions of two classes, or refuse others."""
+    predictions = check_predictions(as_data(data, y_prob, sample_weight), "data")
+    predictions.positive  # noqa: B018 (refuses more than two classes)
+    return predictions
+
+
 def check_settings(prevalence: float | None, level: float, n_resamples: int = 2000) -> None:
-    """Refuse settings that mean nothing."""
+    """Refuse invalid settings."""
     if prevalence is not None:
         check_threshold(prevalence, "prevalence")
     check_level(level)
@@ -196,7 +200,7 @@ def check_settings(prevalence: float | None, level: float, n_resamples: int = 20
 
 
 def check_same_rows(before: object, after: object) -> None:
-    """Refuse predictions that are not about the same rows."""
+    """Refuse predictions that are not for the same rows."""
     one, other = check_predictions(before, "before"), check_predictions(after, "after")
     same = np.array_equal(one.labels, other.labels) and np.array_equal(one.weights, other.weights)
     if not same:
@@ -206,13 +210,19 @@ def check_same_rows(before: object, after: object) -> None:
         )
 
 
-def _end(prevalence: float) -> float:
-    """Return where curves end by default: few decisions are made at more than five times the prevalence."""
-    return min(0.99, max(5 * prevalence, 0.01))
+def event_share(predictions: Predictions) -> float:
+    """Return the weighted share of rows of class 1."""
+    return float(np.average(predictions.labels == 1, weights=predictions.weights))
+
+
+def _usual_thresholds(predictions: Predictions, prevalence: float | None) -> FloatArray:
+    """Return the default thresholds: few decisions are made at more than five times the prevalence."""
+    share = event_share(predictions) if prevalence is None else prevalence
+    return even_thresholds(min(0.99, max(5 * share, 0.01)))
 
 
 def _worth(cells: Cells, thresholds: FloatArray) -> FloatArray:
-    """Return what acting on a row of each cell is worth, (C, T)."""
+    """Return the net benefit of acting on a row of each cell, (C, T)."""
     return np.where(cells.event[:, None] == 1, 1.0, -thresholds / (1 - thresholds))
 
 

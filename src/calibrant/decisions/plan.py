@@ -1,4 +1,4 @@
-"""All that is asked about decisions, for a command or a page."""
+"""All results about decisions that a command or a page shows."""
 
 from dataclasses import dataclass, replace
 from typing import TypedDict
@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, Rng
 from calibrant.decisions.cost import best_threshold, cost_difference, expected_cost
-from calibrant.decisions.curve import decision_curve, decision_difference, even_thresholds
+from calibrant.decisions.curve import decision_curve, decision_difference, even_thresholds, event_share
 from calibrant.decisions.selective import coverage_at_risk, risk_coverage
 from calibrant.exceptions import InputError
 from calibrant.metrics.costs import Costs
@@ -15,11 +15,11 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import DecisionChange, Decisions
 
 FEWEST_TO_FIT = 10
-"""Rows of the rarer outcome that a fix needs at least, before its cost is worth mentioning."""
+"""Least number of rows of the rarer outcome for which a fix is fitted and its cost is shown."""
 
 
 class _Limits(TypedDict):
-    """What all limits of a plan have in common."""
+    """Settings that all limits of a plan share."""
 
     prevalence: float | None
     level: float
@@ -27,18 +27,18 @@ class _Limits(TypedDict):
 
 @dataclass(frozen=True)
 class DecisionPlan:
-    """What predictions are to be good for: cheap decisions, or answers that are rarely wrong.
+    """The purpose of predictions: cheap decisions, or answers that are rarely wrong.
 
     Parameters
     ----------
     costs : Costs, optional
-        Of decisions about two classes; without, nothing is said about costs.
+        Costs of decisions about two classes; without them, costs are left out.
     threshold : float, optional
         Where acting begins, if not at the threshold of the costs.
     max_risk : float, optional
-        The largest error rate of answers; without, nothing is said about answering.
+        The largest error rate of answers; without it, answering is left out.
     confidence : float, default=0.95
-        Of all limits.
+        Level of all limits.
     prevalence : float, optional
         As for `decision_curve`.
 
@@ -57,7 +57,7 @@ class DecisionPlan:
     prevalence: float | None = None
 
     def __call__(self, predictions: Predictions, name: str = "predictions", *, rng: Rng = None) -> Decisions:
-        """Return what is asked about predictions."""
+        """Return the requested results for predictions."""
         check_predictions(predictions)
         if predictions.copies is not None:
             raise InputError("decisions need single rows, which a sketch does not hold. Read the rows.")
@@ -80,14 +80,14 @@ class DecisionPlan:
         return found
 
     def change(self, before: Predictions, after: Predictions, method: str, *, rng: Rng = None) -> DecisionChange:
-        """Return what a fix changes, after which acting begins at the threshold of the costs.
+        """Return what a fix changes; after it, acting begins at the threshold of the costs.
 
         Parameters
         ----------
         before, after : Predictions of two classes
-            Of the same rows; each row after the fix by a fit to other rows.
+            Predictions for the same rows; those after the fix by fits to other rows.
         method : str
-            The calibrator.
+            Name of the calibrator.
         rng : Generator, int or None
 
         Examples
@@ -113,14 +113,14 @@ class DecisionPlan:
         return {"prevalence": self.prevalence, "level": self.confidence}
 
     def _shown(self, costs: Costs, predictions: Predictions) -> FloatArray:
-        """Return thresholds for a curve, with those that are decided at among them."""
+        """Return thresholds for a curve, including those of the decisions."""
         own = [costs.threshold] if self.threshold is None else [costs.threshold, self.threshold]
-        share = float(np.average(predictions.labels == 1, weights=predictions.weights))
-        end = min(0.99, max(2 * (share if self.prevalence is None else self.prevalence), 4 * max(own)))
+        share = event_share(predictions) if self.prevalence is None else self.prevalence
+        end = min(0.99, max(2 * share, 4 * max(own)))
         return np.union1d(even_thresholds(end), own)
 
 
 def can_fit(predictions: Predictions) -> bool:
-    """Return whether there are rows enough of both outcomes to fit a calibrator to parts of them."""
+    """Return whether there are enough rows of both outcomes to fit a calibrator by cross-fitting."""
     present = predictions.labels[predictions.weights > 0]
     return bool(min(np.sum(present == 1), np.sum(present == 0)) >= FEWEST_TO_FIT)

@@ -1,4 +1,4 @@
-"""When to answer: risk at every coverage, and the largest coverage that keeps an error rate with confidence."""
+"""When to answer: risk at every coverage, and the largest coverage with a guaranteed error rate."""
 
 from dataclasses import replace
 from math import ceil, log
@@ -27,13 +27,13 @@ AREAS = (AURC(), ExcessAURC(), AUGRC())
 """Areas under the curve."""
 
 MARGIN = 3
-"""The first test has this many times the rows that are needed without a single error: one early error is no end."""
+"""The first test has this many times the rows that suffice without any error, so that one early error is tolerated."""
 
 
 def risk_coverage(
     data: object, y_prob: object = None, sample_weight: object = None, *, level: float = 0.95
 ) -> RiskCoverage:
-    """Return the error rate among the most confident rows, for every share of them that can be answered.
+    """Return the error rate among the most confident rows, for every share of rows that can be answered.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def risk_coverage(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows, if labels are given. They are relative.
     level : float, default=0.95
-        Of the limits of areas under the curve.
+        Level of the limits of areas under the curve.
 
     Returns
     -------
     RiskCoverage
-        One point for each distinct confidence: rows that tie are answered together.
+        One point per distinct confidence: rows that tie are answered together.
 
     Examples
     --------
@@ -94,22 +94,22 @@ def coverage_at_risk(
     confidence: float = 0.95,
     coverages: object = None,
 ) -> CoverageAtRisk:
-    r"""Return the largest share of rows that can be answered with an error rate of at most `max_risk`, guaranteed.
+    r"""Return the largest share of rows that can be answered with a guaranteed error rate of at most `max_risk`.
 
     Parameters
     ----------
     data : Predictions, or array-like of shape (n,)
-        With `y_prob`, the labels; as for `risk_coverage`. Independent rows of equal weight that the confidence was not
-        tuned on: several answers to one question are no independent rows.
+        With `y_prob`, the labels; as for `risk_coverage`. Rows must be independent, of equal weight, and not used to
+        tune the confidence. Several answers to one question are not independent.
     y_prob : array-like of shape (n, K) or (n,), optional
     max_risk : float
         The largest error rate among rows that are answered.
     confidence : float, default=0.95
-        Probability that the guarantee holds, over the rows that the threshold is found with.
+        Probability that the guarantee holds, over the choice of the rows by which the threshold is found.
     coverages : array-like of shape (m,), optional
-        Shares of the rows that are tested, chosen before looking at the labels; by default 0.1, 0.15, ..., 1, from the
-        first with three times the rows that are needed without any error. If fewer distinct confidences occur, the
-        coverages that they allow, from the first with as many rows.
+        Shares of the rows that are tested, chosen before looking at the labels. By default 0.1, 0.15, ..., 1, from the
+        first with three times the rows that suffice without any error; if there are fewer distinct confidences, the
+        coverages that they allow, from the first with that many rows.
 
     Returns
     -------
@@ -117,19 +117,19 @@ def coverage_at_risk(
 
     Notes
     -----
-    The coverages are tested in ascending order, each at the full level :math:`\delta` = 1 - `confidence`, and the first
-    that fails ends it (a fixed sequence, as in Learn then Test): the probability that any threshold is accepted whose
-    error rate exceeds `max_risk` is at most :math:`\delta`. A coverage passes if the exact upper limit of
-    Clopper and Pearson for k errors in m rows,
+    The coverages are tested in ascending order, each at the full level :math:`\delta` = 1 - `confidence`, until one
+    fails (a fixed sequence, as in Learn then Test). So the probability that any threshold is accepted whose error rate
+    exceeds `max_risk` is at most :math:`\delta`. A coverage passes if the exact upper limit of Clopper and Pearson for
+    k errors in m rows,
 
     .. math:: U = B^{-1}(1 - \delta;\; k + 1,\; m - k),
 
     is at most `max_risk`. The threshold is a confidence, applied as "at least"; rows that tie with it are answered
-    together, so that the coverage may be larger than the one asked for. The row that sets the threshold is left out of
-    the count, as only the others are independent draws from the rows above it; of several that tie, one that is right.
+    together, so that the coverage may be larger than the tested one. The row that sets the threshold is left out of the
+    count, as only the others are independent draws from the rows above it; of several that tie, one that is right is
+    left out.
 
-    The largest coverage whose observed error rate is at most `max_risk` would break the promise in about half of all
-    cases.
+    The largest coverage whose observed error rate is at most `max_risk` would exceed it in about half of all cases.
 
     References
     ----------
@@ -182,8 +182,8 @@ def coverage_at_risk(
     reason = (
         f"{needed + 1} rows without any error would be needed at least, but there are {n} in all"
         if n <= needed
-        else f"of {which} {first.errors} are wrong, so that the error rate may be as high as {percent(first.high)}, "
-        f"not {percent(max_risk)} ({clopper_pearson(first.count)})"
+        else f"of {which} {first.errors} {'is' if first.errors == 1 else 'are'} wrong, so that the error rate may be "
+        f"as high as {percent(first.high)}, not {percent(max_risk)} ({clopper_pearson(first.count)})"
     )
     return replace(nothing, reason=reason)
 
@@ -195,7 +195,7 @@ def binomial_upper(errors: int, rows: int, delta: float) -> float:
     ----------
     errors, rows : int
     delta : float
-        Probability that the error rate exceeds the limit, at most.
+        Largest probability that the error rate exceeds the limit.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def binomial_upper(errors: int, rows: int, delta: float) -> float:
 
 
 def rows_needed(max_risk: float, delta: float) -> int:
-    """Return how many rows without any error show an error rate of at most `max_risk`.
+    """Return the number of rows without any error that suffices to show an error rate of at most `max_risk`.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def rows_needed(max_risk: float, delta: float) -> int:
 
 
 class _Ranked:
-    """Rows in descending order of confidence, in groups that tie."""
+    """Rows in descending order of confidence, in groups of ties."""
 
     def __init__(self, view: Predictions) -> None:
         present = np.flatnonzero(view.weights > 0)
@@ -228,7 +228,7 @@ class _Ranked:
         self.weights = view.weights[present][order] / view.weights.max()
         self.wrong = (view.labels[present][order] == 0).astype(float)
         self.first = starts_of_ties(confidence[order])
-        # The smallest of those that count as equal, so that "at least" takes all of them.
+        # The smallest of those that count as equal, so that "at least" includes all of them.
         self.thresholds: FloatArray = np.minimum.reduceat(view.positive[present][order], self.first)
         self.count: IntArray = np.append(self.first[1:], len(order)).astype(np.int64)
         self.errors: IntArray = np.cumsum(self.sums(self.wrong)).astype(np.int64)
@@ -239,17 +239,17 @@ class _Ranked:
 
 
 def check_equal(view: Predictions) -> None:
-    """Refuse rows of unequal weight, for which no error rate has an exact law."""
+    """Refuse rows of unequal weight, for which the number of errors is not binomial."""
     present = view.weights[view.weights > 0]
     if view.copies is not None or float(np.ptp(present)) > 1e-12 * float(present.max()):
         raise InputError(
-            "a guaranteed error rate needs rows of equal weight, of which the number of errors is binomial, but the "
-            "weights differ. Leave the weights out, or look at risk_coverage, which has no guarantee."
+            "a guaranteed error rate needs rows of equal weight, so that the number of errors is binomial, but the "
+            "weights differ. Leave the weights out, or use risk_coverage, which gives no guarantee."
         )
 
 
 def _planned(counts: IntArray, needed: int) -> FloatArray:
-    """Return the coverages to test, which depend on the number of rows, or on few distinct confidences, alone."""
+    """Return the coverages to test, which depend only on the number of rows and on ties, never on labels."""
     n = int(counts[-1])
     start = min(MARGIN * needed, max(needed + 1, n // 2))
     grid = np.arange(round(LEAST / STEP), round(1 / STEP) + 1) * STEP

@@ -11,7 +11,7 @@ from calibrant._core.laws import student_quantile, student_tail
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
 from calibrant.hypotest.contract import CalibrationTest
-from calibrant.hypotest.events import CERTAIN, moments, relative_weights
+from calibrant.hypotest.events import CERTAIN, moments, pair_sums, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, tune
@@ -35,9 +35,9 @@ class BlockSKCETest(CalibrationTest):
     kernel : tensor product of kernels, or callable, optional
         As for `SKCE`.
     blocksize : int, default=2
-        Rows of a block. Larger blocks cost more and see more. Rows should be in random order.
+        Rows per block. Larger blocks cost more and have more power. Rows should be in random order.
     level : float, default=0.95
-        Of the lower confidence bound in the details.
+        Level of the lower confidence bound in the details.
 
     Notes
     -----
@@ -46,16 +46,16 @@ class BlockSKCETest(CalibrationTest):
     .. math:: t = \frac{\bar\eta}{s / \sqrt B}, \qquad s^2 = \frac1{B-1} \sum_b (\eta_b - \bar\eta)^2,
 
     is compared with Student's law of B - 1 degrees of freedom, one-sided. The usual normal law is its limit for many
-    blocks; with few blocks it takes s as known and rejects too often (of peaked predictions of ten classes in five
-    blocks of 20 rows, 0.0235 instead of 0.01, where Student's law rejects 0.005). The details hold the one-sided
+    blocks; with few blocks it takes s as known and rejects too often (for peaked predictions of ten classes in five
+    blocks of 20 rows, at a rate of 0.0235 instead of 0.01; Student's law, 0.005). The details hold the one-sided
     confidence bound :math:`\max(0, \bar\eta - t_{B-1}^{-1}(\text{level}) s / \sqrt B)` of the squared kernel
     calibration error, and the smallest estimate that would be significant at 0.05. The estimates of blocks are skewed,
     so the level is approximate, and mostly not reached: see the validity table.
 
-    With weights, whose mean is made 1, :math:`w_i w_j H_{ij}` takes the place of :math:`H_{ij}`. The test refuses where
-    fewer than 5 effective pairs of events make the estimates, :math:`(\sum a_i a_j)^2 / \sum c_i c_j` over pairs of
-    rows within blocks, with :math:`a_i = w_i^2 E|r_i|^2`, :math:`c_i = w_i^4 E|r_i|^4` and residuals r: of rare
-    events of probability p about :math:`n (m - 1) p^2 / 2`. With fewer it rejects calibrated predictions too often.
+    With weights, whose mean is made 1, :math:`w_i w_j H_{ij}` takes the place of :math:`H_{ij}`. The test refuses data
+    with fewer than 5 effective pairs of events, :math:`(\sum a_i a_j)^2 / \sum c_i c_j` over pairs of rows within
+    blocks, with :math:`a_i = w_i^2 E|r_i|^2`, :math:`c_i = w_i^4 E|r_i|^4` and residuals r; for rare events of
+    probability p this is about :math:`n (m - 1) p^2 / 2`. With fewer it rejects calibrated predictions too often.
 
     References
     ----------
@@ -93,8 +93,7 @@ class BlockSKCETest(CalibrationTest):
             )
         pairs = self._check_pairs(data)
         weights = relative_weights(data)
-        sums = self._block_sums(data, weights)
-        estimates = sums / _mean_pairs(weights[: n_blocks * self.blocksize].reshape(n_blocks, -1))
+        estimates = self._block_sums(data, weights) / pair_sums(self._blocks(weights)).mean()
         mean, error = float(estimates.mean()), float(estimates.std(ddof=1) / np.sqrt(n_blocks))
         if error <= 1e-12 * abs(mean):  # Equal up to rounding.
             raise InputError("the blocks have no spread, so nothing can be tested: all estimates are equal.")
@@ -113,7 +112,7 @@ class BlockSKCETest(CalibrationTest):
         )
 
     def _block_sums(self, data: Data, weights: FloatArray) -> FloatArray:
-        """Return the sum over the pairs of each complete block: some blocks at a time, as residuals are a matrix."""
+        """Return the sum over the pairs of each complete block, a few blocks at a time to save memory."""
         kernel, size = tune(self.kernel, data), self.blocksize
         depth = data.n_classes if isinstance(data, Predictions) else 1
         step = size * max(1, CELLS_AT_ONCE // (size * depth))
@@ -125,8 +124,10 @@ class BlockSKCETest(CalibrationTest):
         return np.concatenate(list(in_order(task, parts)))
 
     def _check_pairs(self, data: Data) -> float:
-        """Refuse data in which too few pairs of events make the estimates of the blocks; return their number."""
-        second, fourth = (_pair_sum(values, self.blocksize) for values in moments(data, relative_weights(data)))
+        """Return the effective number of pairs of events, or refuse data with too few."""
+        second, fourth = (
+            float(pair_sums(self._blocks(values)).sum()) for values in moments(data, relative_weights(data))
+        )
         if fourth == 0:
             raise InputError(CERTAIN)
         if second**2 / fourth < LEAST_PAIRS:
@@ -138,13 +139,6 @@ class BlockSKCETest(CalibrationTest):
             )
         return second**2 / fourth
 
-
-def _pair_sum(values: FloatArray, size: int) -> float:
-    """Return the sum of the products of all pairs within blocks of consecutive rows."""
-    blocks = values[: len(values) // size * size].reshape(-1, size)
-    return float((blocks.sum(axis=1) ** 2 - (blocks**2).sum(axis=1)).sum()) / 2
-
-
-def _mean_pairs(weights: FloatArray) -> float:
-    """Return the weight of the pairs of a block, on average over blocks; of m unit weights, m (m - 1) / 2."""
-    return float((weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1)).mean() / 2)
+    def _blocks(self, values: FloatArray) -> FloatArray:
+        """Return the values of complete blocks of consecutive rows, (n_blocks, m)."""
+        return values[: len(values) // self.blocksize * self.blocksize].reshape(-1, self.blocksize)

@@ -42,9 +42,9 @@ class ConsistencyTest(CalibrationTest):
     errors among the other classes. Weights are kept fixed: each row counts as one independent draw, whatever its
     weight.
 
-    Binned metrics of more than 4096 rows of two classes, or of the top label, are compared as functions of how many
-    events each of a few thousand cells of similar rows has (`calibrant.resampling.event_counts`): these numbers are
-    drawn exactly, without a draw per row.
+    With more than 4096 rows, binned metrics of two classes or of the top label are computed from the number of events
+    in each of a few thousand cells of similar rows (`calibrant.resampling.event_counts`). These numbers are drawn from
+    their exact law, without a draw per row.
 
     Examples
     --------
@@ -83,7 +83,10 @@ class ConsistencyTest(CalibrationTest):
             raise InputError(f"{self.metric!r} has no value to compare with redraws: {why}. Test another metric.")
         compared, null = self._redraws(view, observed, np.random.default_rng(rng), progress)
         if np.isnan(null).any():
-            raise InputError(f"{self.metric!r} is not a number for {int(np.isnan(null).sum())} of the redraws.")
+            raise InputError(
+                f"{self.metric!r} must be a number for all labels, but is NaN for {int(np.isnan(null).sum())} of "
+                f"{len(null)} redraws. Test with another metric."
+            )
         return TestResult(
             name=repr(self),
             statistic=observed,
@@ -109,19 +112,19 @@ class ConsistencyTest(CalibrationTest):
     ) -> tuple[float, FloatArray]:
         """Return the value of the observed labels and those of the redraws, all computed in the same way.
 
-        A metric of the confidence needs no more than whether the predicted class is right, which has the probability of
-        the confidence.
+        A metric of the confidence needs only whether the predicted class is right; the confidence is the probability of
+        that.
         """
         data = self.metric.view(data) if isinstance(data, Predictions) else data
         if isinstance(data, Predictions) and data.n_classes == 2:
             counted = self.metric.prepare_counts(data)
             if counted is not None:
                 (own,) = counted.evaluate(counted.cells.count(data.labels[:, None]))
-                draws = counted.cells.draw(self.n_resamples, rng, progress)
-                return float(own), np.concatenate([counted.evaluate(counts) for counts in draws])
+                counts = counted.cells.draw(self.n_resamples, rng, progress)
+                return float(own), np.concatenate([counted.evaluate(block) for block in counts])
         evaluate = self.metric.prepare_labels(data)
         if isinstance(data, Predictions):
-            found = [evaluate(block) for block in redraw_labels(data, self.n_resamples, rng, progress=progress)]
+            found = [evaluate(labels) for labels in redraw_labels(data, self.n_resamples, rng, progress=progress)]
         else:
-            found = [evaluate(block) for block in redraw_targets(data, self.n_resamples, rng, progress=progress)]
+            found = [evaluate(targets) for targets in redraw_targets(data, self.n_resamples, rng, progress=progress)]
         return observed, np.concatenate(found)

@@ -1,4 +1,4 @@
-"""What every calibration test is: frozen settings, called on data; what tests of binary predictions share."""
+"""Base classes of all calibration tests and of those of binary predictions, and what they share."""
 
 import math
 from abc import ABC, abstractmethod
@@ -19,8 +19,8 @@ from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.redraws import redraw_events
 from calibrant.results import Description, TestResult
 
-ROUGH = "Rough here: the weights follow the labels, while the test takes them as fixed."
-"""The caution about any test of such rows, as of those that were moved to another base rate."""
+ROUGH = "Approximate here: the weights depend on the labels, but the test treats them as fixed."
+"""Caution shown with any test of such rows, for example rows that were reweighted to another base rate."""
 
 
 class CalibrationTest(ABC):
@@ -32,7 +32,7 @@ class CalibrationTest(ABC):
     Attributes
     ----------
     cells : bool
-        Whether it is right for the cells of a sketch, whose rows stand for many (`Predictions.copies`).
+        Whether it is valid for the cells of a sketch, each of which stands for many rows (`Predictions.copies`).
     takes_forecasts : bool
         Whether it also tests predictive distributions.
     """
@@ -41,12 +41,12 @@ class CalibrationTest(ABC):
     takes_forecasts: ClassVar[bool] = True
 
     def about(self) -> Description:
-        """Return how it is presented: by the name of its class, unless it says more."""
+        """Return how it is presented; by default, under the name of its class."""
         return Description(label=type(self).__name__)
 
     @abstractmethod
     def run(self, data: Any, rng: Rng, progress: Progress | None) -> TestResult:
-        """Run the test on rows that all have weight."""
+        """Run the test on rows of positive weight."""
 
     def __call__(
         self,
@@ -61,18 +61,18 @@ class CalibrationTest(ABC):
         present = _present(as_data(data, y_prob, sample_weight))
         if not self.cells and getattr(present, "copies", None) is not None:
             raise InputError(
-                f"{type(self).__name__} needs single rows, which a sketch does not hold. Use OmnibusTest, or the rows."
+                f"{type(self).__name__} needs single rows, which a sketch does not hold. Use OmnibusTest, or pass rows."
             )
         return replace(self.run(present, rng, progress), about=self.about_data(present))
 
     def about_data(self, data: object) -> Description:
-        """Return how it is presented for these data, with a caution where weights were made from labels."""
+        """Return how it is presented for these data, with a caution if the weights depend on the labels."""
         rough = isinstance(data, Predictions) and weights_follow_labels(data)
         return replace(self.about(), caution=ROUGH) if rough else self.about()
 
 
 def _present(data: object) -> object:
-    """Return the data without rows of no weight; what is no data is left for the test to refuse."""
+    """Leave out rows of weight 0. Anything but predictions or forecasts is passed on, for the test to refuse."""
     if not isinstance(data, (Predictions, Forecasts)):
         return data
     if isinstance(data, Predictions) and data.has_equal_weights:
@@ -105,15 +105,15 @@ SMALLEST_PVALUE = float(np.finfo(float).tiny)
 """The smallest p-value that is reported: a p-value is never 0."""
 
 LEAST_EVENTS = 20.0
-"""With fewer effective events the law for large samples is rough, and the law is simulated instead."""
+"""With fewer effective events the large-sample law is rough, and is simulated instead."""
 
 DRAWN_IF_FEW = "Asymptotic; with few events its distribution is simulated by redrawing the labels."
-"""Why a test with `redrawn` is valid."""
+"""Caution of the tests that define `redrawn`."""
 
 N_REDRAWS = 999
 
 SAFE_SQUARE = 1e-200
-"""Squares that underflow are no part of a sum above this."""
+"""In a sum of squares above this, terms that underflow do not matter."""
 
 
 class Finding(NamedTuple):
@@ -128,12 +128,12 @@ class Finding(NamedTuple):
 class BinaryTest(CalibrationTest):
     """A test of binary predictions whose null law for large samples is known in closed form.
 
-    Where that law is not to be trusted, by a rule that sees predictions and weights only, the labels are redrawn 999
+    Where that law is unreliable, by a rule that depends on predictions and weights only, the labels are redrawn 999
     times from the predictions, and the p-value is the exact one of `ConsistencyTest`.
 
     More than two classes are reduced to confidence against correctness; the result's details say which ``view`` was
-    tested, "binary" or "top-label". They also hold ``smallest_pvalue``, the floor at which p-values stop, and
-    ``redraws``, which is 0 where the p-value is that of the closed form; else ``closed_form`` keeps that.
+    tested, "binary" or "top-label". They also hold ``smallest_pvalue``, the floor of the p-values, and ``redraws``,
+    which is 0 if the p-value is that of the closed form; otherwise ``closed_form`` holds the p-value of the latter.
     """
 
     takes_forecasts: ClassVar[bool] = False
@@ -143,15 +143,15 @@ class BinaryTest(CalibrationTest):
         """Test binary predictions; the weights are positive, and the largest is 1."""
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:  # noqa: ARG002 (most need none)
-        """Return the map from whether labels are class 1, (n, B), to statistics, (B,); None if the closed form will do.
+        """Return a function from indicators of class 1, (n, B), to statistics, (B,); None if the closed form is valid.
 
-        A statistic is NaN where `examine` would refuse the labels. Such redraws are left out: given that the observed
-        labels are not refused, they and the redraws that are left are exchangeable, so that the p-value is exact.
+        A statistic is NaN where `examine` would refuse the labels. Such redraws are left out. Given that the observed
+        labels are not refused, they are exchangeable with the remaining redraws, so the p-value is exact.
         """
         return None
 
     def null(self, view: Predictions, weights: FloatArray, rng: Rng, progress: Progress | None) -> FloatArray | None:
-        """Return the statistics of labels drawn from the predictions; None if the closed form will do."""
+        """Return the statistics of labels drawn from the predictions; None if the closed form is valid."""
         evaluate = self.redrawn(view, weights)
         if evaluate is None:
             return None

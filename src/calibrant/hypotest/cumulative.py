@@ -1,4 +1,4 @@
-"""The test of cumulative differences: no bins, no bandwidth, and a null law in closed form."""
+"""The test of cumulative differences, without bins or bandwidth, and with a null law in closed form."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import Description
 
 CROSSOVER = 1.5
-"""Below this many standard deviations the series of the distribution converges faster, above that of its tail."""
+"""Below this many standard deviations the series of the distribution converges faster, above it that of the tail."""
 
 NEVER_BELOW = 0.1
 """A Brownian motion on [0, 1] stays within this of 0 with a probability below 1e-50."""
@@ -62,11 +62,11 @@ class ECCETest(BinaryTest):
         1 - \sum_{k \ge 0} \Big(\frac8{x^2} + \frac2{r_k}\Big) e^{-2 r_k / x^2}, \; r_k = (k + \tfrac12)^2 \pi^2.
 
     The path moves in steps, so it reaches less far than the motion: the test rejects a little too rarely, the more so
-    the fewer distinct predictions there are. Each row counts as one independent draw, regardless of its weight. Where
-    fewer than 20 effective events make the sum (see `calibrant.hypotest.events`, with the weights as
-    factors), its steps are not small, and the law of the statistic is drawn.
+    the fewer distinct predictions there are. Each row counts as one independent draw, regardless of its weight. With
+    fewer than 20 effective events (see `calibrant.hypotest.events`, with the weights as factors) the steps are not
+    small, and the law of the statistic is simulated by redrawing the labels.
 
-    The details hold ``sigma`` and ``direction``: whether predictions are "too low" or "too high" where the error sits.
+    The details hold ``sigma`` and ``direction``: whether predictions are "too low" or "too high" where the error is.
     For "mad", ``place`` is the prediction at which the sum is largest: the error is that of all predictions up to it.
     For "range", ``interval`` is the interval of predictions with the largest net error, with its number of rows and
     the weighted means of prediction and outcome in it. They are None if the sum never leaves 0.
@@ -100,7 +100,7 @@ class ECCETest(BinaryTest):
             raise InputError(f'statistic must be "mad" or "range", but is {self.statistic!r}.')
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
-        """Follow the running sum and compare how far it goes with Brownian motion."""
+        """Compare how far the running sum goes with Brownian motion."""
         refuse_certainty(view)
         ties, total = Ties.of_view(view), float(weights.sum())
         path = np.zeros(1 + len(ties.starts))
@@ -120,7 +120,7 @@ class ECCETest(BinaryTest):
         return Finding(abs(net) / sigma, tail(abs(net) / sigma), abs(net), details)
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
-        """Return the statistics of other labels, where few events make the path."""
+        """Return a function that computes the statistics of redrawn labels, if there are few effective events."""
         if effective_events(view, weights) >= LEAST_EVENTS:
             return None
         ties = Ties.of_view(view)
@@ -135,7 +135,7 @@ class ECCETest(BinaryTest):
         return evaluate
 
     def _ends(self, path: FloatArray) -> tuple[int, int]:
-        """Return where the stretch of the path with the largest net change starts and ends."""
+        """Return the start and the end of the stretch of the path with the largest net change."""
         if self.statistic == "mad":
             return 0, int(np.abs(path).argmax())
         low, high = int(path.argmin()), int(path.argmax())

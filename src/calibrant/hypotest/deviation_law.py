@@ -1,4 +1,4 @@
-"""Law of the deviations at test locations if targets are drawn from the predictions."""
+"""Law of the deviations at test locations under calibration, when targets are drawn from the predictions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ BLOCK_CELLS = 2**20
 """Deviations are computed in blocks of rows that hold at most this many numbers."""
 
 MOST_DRAWS, LEAST_DRAWS, ALL_DRAWS = 256, 8, 20_000
-"""Draws per forecast: at most, at least, and between these limits the total over all forecasts."""
+"""Draws per forecast, at most and at least; between these limits, the total over all forecasts."""
 
 CANCELLATION = 1e-14
 """Rounding error of a difference, relative to its terms."""
@@ -32,9 +32,9 @@ STREAM = 0x434D45
 
 
 class DeviationLaw(ABC):
-    """What the deviations of independent rows are under the hypothesis, by the possible outcomes of each row.
+    """Law of the deviations of independent rows under calibration, given by the possible outcomes of each row.
 
-    Those of row i are multiplied by its weight.
+    The deviations of row i are multiplied by its weight.
     """
 
     targets: FloatArray | IntArray
@@ -54,7 +54,7 @@ class DeviationLaw(ABC):
         return 0.0
 
     def operator(self) -> "FloatArray | LinearOperator":
-        """Return the covariance as something that multiplies vectors, (J,), which may be quicker than the matrix."""
+        """Return the covariance in the form that multiplies vectors, (J,), fastest: a matrix or a linear operator."""
         return self.covariance()
 
     @abstractmethod
@@ -105,7 +105,7 @@ class ClassDeviations(DeviationLaw):
 
     @property
     def rounding(self) -> float:
-        """Of certain predictions, a variance of 0 is computed as a difference of squared means."""
+        """Rounding error of the variances, which are differences of squared means."""
         return CANCELLATION * float(np.abs(self.means).max()) ** 2
 
     def covariance(self) -> FloatArray:
@@ -121,7 +121,7 @@ class ClassDeviations(DeviationLaw):
         return total / len(self.probs)
 
     def operator(self) -> "FloatArray | LinearOperator":
-        """Return the matrix if there are many rows, else what sums over rows in each product."""
+        """Return the matrix if there are more rows than locations, else an operator that sums over rows."""
         from scipy.sparse.linalg import LinearOperator
 
         size = len(self.targets)
@@ -133,14 +133,14 @@ class ClassDeviations(DeviationLaw):
         n_places = self.values.shape[1] // len(self.grams)
         spread = np.zeros((n_places, n_classes))
         np.add.at(spread, (self.index, self.targets), vector.ravel())
-        made = self.values @ np.vstack([gram.times(spread) for gram in self.grams])  # By each label of each row.
-        made -= np.einsum("nk,nk->n", self.probs, made)[:, None]
-        sums = np.split(self.values.T @ (self.probs * made), len(self.grams))
+        by_label = self.values @ np.vstack([gram.times(spread) for gram in self.grams])
+        by_label -= np.einsum("nk,nk->n", self.probs, by_label)[:, None]
+        sums = np.split(self.values.T @ (self.probs * by_label), len(self.grams))
         total = np.sum([gram.times(part) for part, gram in zip(sums, self.grams, strict=True)], axis=0)
         return total[self.index, self.targets] / n
 
     def projections(self, directions: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield probabilities of the labels, and the deviations they would make along the directions."""
+        """Yield probabilities of the labels, and their deviations along the directions."""
         n, n_classes = self.probs.shape
         mixed = self._mixed(directions)
         for rows in _blocks(n, n_classes * directions.shape[1]):
@@ -168,8 +168,8 @@ class DrawnDeviations(DeviationLaw):
     """Law for forecasts, by draws from them with a fixed seed: the draws are equally likely outcomes.
 
     For Monte Carlo forecasts E[d d'] contains, rightly, the variance of their own expectations. Time and random numbers
-    O(n L J) for L draws: 256 of each forecast up to 78 rows, then 20 000 of all together, 8 of each above 2500 rows.
-    So variances have an error of about 1%.
+    O(n L J) for L draws per forecast: 256 up to 78 rows, then 20 000 in total, and 8 above 2500 rows. So variances have
+    an error of about 1%.
     """
 
     targets: FloatArray
@@ -204,7 +204,7 @@ class DrawnDeviations(DeviationLaw):
         return total / (n * n_draws)
 
     def projections(self, directions: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield equal probabilities of the draws, and the deviations they would make along the directions."""
+        """Yield equal probabilities of the draws, and their deviations along the directions."""
         n, n_draws = self.draws.shape[:2]
         for rows in _blocks(n, n_draws * len(self.targets)):
             values = self._deviations(rows) @ directions

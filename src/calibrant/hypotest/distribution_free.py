@@ -1,4 +1,4 @@
-"""Tests whose p-value is a bound that holds for every distribution and every sample size."""
+"""A test whose p-value is a bound that holds for every distribution and every sample size."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.contract import CalibrationTest, check_rows
+from calibrant.hypotest.events import pair_sums
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.metrics.kernel import SKCE
@@ -15,7 +16,7 @@ from calibrant.results import Description, TestResult
 
 @dataclass(frozen=True)
 class DistributionFreeSKCETest(CalibrationTest):
-    r"""Test with a bound on the probability of the observed estimate: always valid, seldom sharp.
+    r"""Test with an upper bound of the p-value of the SKCE: always valid, rarely sharp.
 
     Parameters
     ----------
@@ -105,9 +106,9 @@ def _effective_rows(weights: FloatArray) -> float:
 
 
 def _effective_pairs(weights: FloatArray, size: int) -> float:
-    """Return the number of independent pairs in blocks of `size` rows; with unit weights, half the rows of a block."""
+    """Return the effective number of independent pairs in blocks of `size` rows; with unit weights, size // 2 each."""
     blocks = np.sort((weights / weights.max())[: len(weights) // size * size].reshape(-1, size), axis=1)[:, ::-1]
-    mass = float((blocks.sum(axis=1) ** 2 - (blocks**2).sum(axis=1)).sum()) / 2
+    mass = float(pair_sums(blocks).sum())
     even = size + size % 2
     heaviest = float((blocks[:, 0 : size - 1 : 2] ** 2 * blocks[:, 1::2] ** 2).sum())
     return mass**2 / ((even - 1) ** 2 * heaviest)

@@ -1,4 +1,4 @@
-"""How much there is to see: the number of rows, or of rare events, that the law of a sum rests on."""
+"""The effective number of events, on which the law of a sum of residuals rests."""
 
 import numpy as np
 
@@ -20,18 +20,18 @@ def relative_weights(data: Data) -> FloatArray:
 
 
 def effective_events(data: Data, factors: FloatArray) -> float:
-    r"""Return the number of events that make the sum of the residuals times factors, by the predictions alone.
+    r"""Return the effective number of events in the sum of residuals times factors; labels do not enter.
 
     Notes
     -----
-    With residuals :math:`r_i`, one-hot label minus prediction, and factors :math:`c_i`, most often the weights,
+    With residuals :math:`r_i`, one-hot label minus prediction, and factors :math:`c_i`, usually the weights, it is
 
     .. math:: \frac{\big(\sum_i c_i^2 E|r_i|^2\big)^2}{\sum_i c_i^4 E|r_i|^4}, \qquad
         E|r|^2 = \sum_k p_k (1 - p_k), \quad E|r|^4 = \sum_k p_k \Big(1 - 2 p_k + \sum_l p_l^2\Big)^2.
 
-    Of n rows with equal weights and p = 1/2 these are n events; of rare events it is their expected number; weights
-    that differ leave fewer. The factors must not be so small that their fourth powers underflow. For forecasts, whose
-    targets vary in every row, it is :math:`(\sum_i c_i^2)^2 / \sum_i c_i^4`.
+    For n rows with equal weights and p = 1/2 it is n, and for rare events about their expected number; unequal weights
+    make it smaller. The factors must not be so small that their fourth powers underflow. For forecasts, whose targets
+    vary in every row, it is :math:`(\sum_i c_i^2)^2 / \sum_i c_i^4`.
 
     Examples
     --------
@@ -47,13 +47,13 @@ def effective_events(data: Data, factors: FloatArray) -> float:
 
 
 def moments(data: Data, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return second and fourth moments of the lengths of residuals times factors."""
+    """Return second and fourth moments of the lengths of residuals times factors, per row."""
     squares, (second, fourth) = factors**2, _row_moments(data)
     return squares * second, squares**2 * fourth
 
 
 def _row_moments(data: Data) -> tuple[FloatArray, FloatArray]:
-    """Return second and fourth moments of the lengths of residuals."""
+    """Return second and fourth moments of the lengths of residuals, per row."""
     if isinstance(data, Forecasts):
         return np.ones(data.n_samples), np.ones(data.n_samples)
     second, fourth = _two_class_moments(data) if data.n_classes == 2 else _residual_moments(data.probs)
@@ -61,12 +61,12 @@ def _row_moments(data: Data) -> tuple[FloatArray, FloatArray]:
 
 
 def label_variances(view: Predictions) -> FloatArray:
-    """Return the variance p (1 - p) of each label of binary predictions that are right, kept with them."""
+    """Return the variance p (1 - p) of each label under calibration, kept with the binary predictions."""
     return view.once("label variances", lambda: view.probs[:, 0] * view.probs[:, 1], of_labels=False)
 
 
 def _two_class_moments(view: Predictions) -> tuple[FloatArray, FloatArray]:
-    """Return the moments of residuals of two classes, in terms of the variance of the label."""
+    """Return the moments of residuals of two classes, from the variance of the label."""
     second = 2 * label_variances(view)
     return second, second * (2 - 3 * second)
 
@@ -87,8 +87,19 @@ def _residual_moments(probs: FloatArray) -> FloatArray:
     return found
 
 
+def pair_sums(blocks: FloatArray) -> FloatArray:
+    """Return the sum of the products of all pairs of each block, (n_blocks,), for blocks of shape (n_blocks, m).
+
+    Examples
+    --------
+    >>> pair_sums(np.array([[1.0, 2.0, 3.0]])).tolist()  # 1 * 2 + 1 * 3 + 2 * 3
+    [11.0]
+    """
+    return np.asarray(blocks.sum(axis=1) ** 2 - (blocks**2).sum(axis=1)) / 2
+
+
 def check_events(data: Data, least: float, law: str) -> float:
-    """Refuse data in which too few events make the statistic for its law to hold; return their number."""
+    """Return the effective number of events, or refuse data with too few for the law of the statistic."""
     events = effective_events(data, relative_weights(data))
     if events == 0:
         raise InputError(CERTAIN)

@@ -1,4 +1,4 @@
-"""Many tests at once: Holm's adjustment of p-values, and one p-value of several statistics of one pool."""
+"""Many tests at once: Holm's adjustment of p-values, and one p-value from several statistics of a pool."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, TypeVar, overload
@@ -21,7 +21,7 @@ def holm(pvalues: Sequence[float] | FloatArray) -> FloatArray: ...
 def holm(
     pvalues: Mapping[Key, float] | Sequence[float] | FloatArray,
 ) -> dict[Key, float] | FloatArray:
-    r"""Adjust p-values for their number, so that rejecting those below a level errs at all with at most that chance.
+    r"""Adjust p-values by Holm's method: rejecting those below a level makes any error with at most that probability.
 
     Parameters
     ----------
@@ -82,16 +82,16 @@ TIE = 1e-10
 
 
 class Combined(NamedTuple):
-    """What several statistics of a pool together say about its first member.
+    """Combined p-value of the first member of a pool.
 
     Attributes
     ----------
     pvalue : float
-        Share of the pool whose mean is as small as that of the first.
+        Share of the pool whose harmonic mean is at most that of the first member.
     means : ndarray of shape (N,)
         Harmonic mean of the p-values of every member.
     part : int
-        The statistic by which the first member is most extreme.
+        Index of the statistic by which the first member is most extreme.
     """
 
     pvalue: float
@@ -109,15 +109,15 @@ def combined_pvalue(statistics: FloatArray) -> Combined:
 
     Notes
     -----
-    The rank p-value of member j by statistic s is :math:`p_{sj} = \#\{k : s_k \ge s_j\} / N`, itself included. That of
-    the member that leads by a statistic, 1 / N, is divided by :math:`(1 + g)^2`, where g is how far it is ahead of the
-    next, in standard deviations of the pool: otherwise members that lead by one statistic each could not be told apart,
-    and 1 / N would hardly ever be reached. With :math:`q_j = m / \sum_s 1 / p_{sj}` the p-value is
-    :math:`\#\{k : q_k \le q_0\} / N`. All of this treats the members alike, so that the p-value is valid if they are
-    exchangeable; ties count against rejection.
+    The rank p-value of member j by statistic s is :math:`p_{sj} = \#\{k : s_k \ge s_j\} / N`, itself included. If one
+    member leads by a statistic, its 1 / N is divided by :math:`(1 + g)^2`, where g is its lead over the next, in
+    standard deviations of the pool: otherwise members that lead by one statistic each could not be told apart, and
+    1 / N would hardly ever be reached. With :math:`q_j = m / \sum_s 1 / p_{sj}` the p-value is
+    :math:`\#\{k : q_k \le q_0\} / N`. All members are treated alike, so the p-value is valid if they are exchangeable;
+    ties count against rejection.
 
-    The harmonic mean is close to the smallest p-value, over m, where one statistic stands out, and smaller where
-    several do. So it finds an error that several see about as well as each by itself.
+    If one statistic stands out, the harmonic mean is close to m times its p-value; if several do, it is smaller. So an
+    error that several statistics see is found about as well as by each of them alone.
 
     References
     ----------
@@ -132,13 +132,13 @@ def combined_pvalue(statistics: FloatArray) -> Combined:
     counts, n = at_or_above(statistics), statistics.shape[1]
     inverse = n / counts * np.where(counts == 1, (1 + _leads(statistics)[:, None]) ** 2, 1.0)
     totals = inverse.sum(axis=0)
-    deepest = np.lexsort([_depth(statistics)[:, 0], inverse[:, 0]])[-1]
+    most_extreme = np.lexsort([_standardised(statistics)[:, 0], inverse[:, 0]])[-1]
     as_extreme = totals >= (1 - TIE) * totals[0]
-    return Combined(float(as_extreme.mean()), len(statistics) / totals, int(deepest))
+    return Combined(float(as_extreme.mean()), len(statistics) / totals, int(most_extreme))
 
 
 def at_or_above(statistics: FloatArray) -> IntArray:
-    """Return how many of a row are at or above each entry, up to rounding.
+    """Count the entries of a row that are at or above each of its entries, up to rounding.
 
     Examples
     --------
@@ -152,8 +152,8 @@ def at_or_above(statistics: FloatArray) -> IntArray:
     return counts
 
 
-def _depth(statistics: FloatArray) -> FloatArray:
-    """Return how many standard deviations of its row each entry lies above the mean; 0 where all are equal."""
+def _standardised(statistics: FloatArray) -> FloatArray:
+    """Return how many standard deviations of its row each entry lies above the mean; 0 if all are equal."""
     centred = statistics - statistics.mean(axis=1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
     least = TIE * np.abs(statistics).max(axis=1, keepdims=True)
@@ -161,6 +161,6 @@ def _depth(statistics: FloatArray) -> FloatArray:
 
 
 def _leads(statistics: FloatArray) -> FloatArray:
-    """Return how far the largest of every row is ahead of the next, in standard deviations of the row."""
-    largest = np.partition(_depth(statistics), -2, axis=1)[:, -2:]
+    """Return the lead of the largest entry of each row over the next, in standard deviations of the row."""
+    largest = np.partition(_standardised(statistics), -2, axis=1)[:, -2:]
     return np.asarray(largest[:, 1] - largest[:, 0])

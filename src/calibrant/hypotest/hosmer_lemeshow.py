@@ -59,8 +59,8 @@ class HosmerLemeshowTest(BinaryTest):
     outcome in any group with variance, :math:`\tilde p_g` or :math:`1 - \tilde p_g` times the effective number of rows
     :math:`(\sum w_i)^2 / \sum w_i^2`. Where the harmonic mean of these numbers over the groups is below 20, the
     chi-squared law rejects too often at small levels (with 5 expected in each of ten groups, 0.016 instead of 0.01),
-    and the law of the statistic is drawn. If `fitted`, there is nothing to draw from, and the chi-squared law is
-    rough.
+    and the law of the statistic is simulated by redrawing the labels. If `fitted`, there is nothing to draw from, and
+    the chi-squared law remains, rough as it is.
 
     References
     ----------
@@ -123,19 +123,19 @@ class HosmerLemeshowTest(BinaryTest):
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
-        """Return the statistics of other labels, where few rows of either outcome are expected in a group."""
+        """Return a function that computes the statistics of redrawn labels, if the chi-squared law is rough."""
         groups = self._groups(view, weights)
-        if not self._few(groups):
+        if not self._is_rough(groups):
             return None
         hits, predicted = bin_totals(groups.cut, weights), groups.predicted[:, None]
         return lambda events: groups.sum_of_squares((hits(events) - predicted).T)
 
     def null(self, view: Predictions, weights: FloatArray, rng: Rng, progress: Progress | None) -> FloatArray | None:
-        """Return the statistics of redraws; of equal weights, by the number of events of each group alone."""
+        """Return the statistics of redraws; with equal weights, only the number of events per group is drawn."""
         if weights.min() < 1:
             return super().null(view, weights, rng, progress)
         groups = self._groups(view, weights)
-        if not self._few(groups):
+        if not self._is_rough(groups):
             return None
         keys = np.random.default_rng(rng).integers(0, 2**64, size=N_REDRAWS, dtype=np.uint64)
         found = groups.of_drawn_counts(line_of(view).x, keys)
@@ -143,8 +143,8 @@ class HosmerLemeshowTest(BinaryTest):
             progress(N_REDRAWS, N_REDRAWS)
         return found
 
-    def _few(self, groups: "_Groups") -> bool:
-        """Return whether so few rows of either outcome are expected in the groups that the law is drawn."""
+    def _is_rough(self, groups: "_Groups") -> bool:
+        """Return whether too few rows of either outcome are expected per group for the chi-squared law."""
         return not self.fitted and len(groups.expected) / (1 / groups.expected).sum() < LEAST_EXPECTED
 
     def _groups(self, view: Predictions, weights: FloatArray) -> "_Groups":
@@ -179,14 +179,14 @@ class _Groups:
 
     @cached_property
     def deviation(self) -> FloatArray:
-        """Return the standard deviation of the gaps; where there is none, nothing is measured by it."""
+        """Return the standard deviation of each gap; infinite in groups without variance, which then count nothing."""
         ones, zeros, deviation = self.ones[self.uncertain], self.zeros[self.uncertain], np.full(len(self.ones), np.inf)
         deviation[self.uncertain] = np.sqrt(ones * (zeros / (ones + zeros)))
         return deviation
 
     @cached_property
     def expected(self) -> FloatArray:
-        """Return the expected number of rows of the rarer outcome in every group with variance."""
+        """Return the expected number of rows of the rarer outcome in each group with variance."""
         mass, ones, zeros = (sums[self.uncertain] for sums in (self.mass, self.ones, self.zeros))
         return np.asarray(np.minimum(ones, zeros) * (mass / (ones + zeros)) ** 2)
 

@@ -42,9 +42,10 @@ class CMETest(CalibrationTest):
     seed for forecasts (see `calibrant.hypotest.deviation_law`), and with the mean :math:`\bar z` of the deviations
     :math:`Q = n \bar z^\top \Sigma^+ \bar z` has as its mean the number of directions. Its variance follows from the
     fourth moments. p-values are those of the scaled chi-square law with this mean and this variance, which tends to the
-    usual chi-square law. Of the eigenvectors u of :math:`\Sigma`, the 100 of largest variance are considered, and used
-    are those with :math:`(\sum_i E[(u^\top d_i)^2])^2 / \sum_i E[(u^\top d_i)^4] \ge 5`: for indicators of rare events
-    this is their expected number. If there is none, the test refuses. All this sees predictions and weights only.
+    usual chi-square law. Of the eigenvectors u of :math:`\Sigma`, the 100 of largest variance are considered; of these,
+    the test uses those with :math:`(\sum_i E[(u^\top d_i)^2])^2 / \sum_i E[(u^\top d_i)^4] \ge 5`. For indicators of
+    rare events this ratio is their expected number. If no direction is left, the test refuses. The choice depends on
+    predictions and weights only.
     With weights, whose mean is made 1, :math:`w_i d_i` takes the place of :math:`d_i` throughout.
 
     The law is approximate. In at least 750 simulated sets per cell of flat, peaked, two-point and zero-one predictions
@@ -116,7 +117,7 @@ class CMETest(CalibrationTest):
         if not used.any():
             raise InputError(
                 f"the distribution of the test needs a direction in which at least {as_given(LEAST_EVENTS)} events "
-                f"cause the deviation, but in these {n} rows it is {significant(events.max())} at most. Use an "
+                f"cause the deviation, but in these {n} rows there are {significant(events.max())} at most. Use an "
                 "exact test, ConsistencyTest(UCME()) or OmnibusTest (--test omnibus), or more rows."
             )
         ridged = variances[used] + self.ridge * variances[used].mean()
@@ -152,7 +153,7 @@ class CMETest(CalibrationTest):
 
 
 def _events(law: DeviationLaw, directions: FloatArray) -> FloatArray:
-    """Return the number of events that make the sum of deviations along each direction."""
+    """Return the effective number of events in the sum of deviations along each direction."""
     second, fourth = np.zeros((2, directions.shape[1]))
     for probs, values in law.projections(directions):
         squares = values**2
@@ -189,20 +190,19 @@ MANY_LOCATIONS = 5 * MOST_DIRECTIONS
 
 
 def leading_directions(law: DeviationLaw) -> tuple[FloatArray, FloatArray]:
-    """Return the largest variances, in ascending order, and their directions, (J, R) with R of at most 100.
+    """Return the largest variances, in ascending order, and their directions, (J, R) with R at most 100.
 
-    All eigenvectors of J locations take O(J^3): 50 classes have 2550 locations in the corners of the simplex and in
-    its centre, of which 100 directions are used. These are found by Lanczos' method, from a fixed first vector.
+    All eigenvectors of J locations take O(J^3), and 50 classes have 2550 locations in the corners and the centre of the
+    simplex. With many locations only the 100 directions are computed, by Lanczos' method from a fixed first vector.
     """
-    if law.n_locations <= MANY_LOCATIONS:
-        variances, vectors = varying(*np.linalg.eigh(law.covariance()), law.rounding)
-        return variances[-MOST_DIRECTIONS:], vectors[:, -MOST_DIRECTIONS:]
-    variances, vectors = varying(*_largest(law), law.rounding)
+    few = law.n_locations <= MANY_LOCATIONS
+    variances, vectors = np.linalg.eigh(law.covariance()) if few else _largest(law)
+    variances, vectors = varying(variances, vectors, law.rounding)
     return variances[-MOST_DIRECTIONS:], vectors[:, -MOST_DIRECTIONS:]
 
 
 def varying(variances: FloatArray, vectors: FloatArray, rounding: float = 0.0) -> tuple[FloatArray, FloatArray]:
-    """Leave out directions that do not vary, up to rounding."""
+    """Return the variances and directions without those that are 0 up to rounding."""
     used = variances > max(SMALLEST_SHARE * variances.max(), rounding, np.finfo(float).tiny)
     return variances[used], vectors[:, used]
 

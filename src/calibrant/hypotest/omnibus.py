@@ -1,4 +1,4 @@
-"""One exact test that sees many kinds of errors: several statistics of the same redraws, one p-value."""
+"""One exact test of many kinds of errors: several statistics of the same redraws, one p-value."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,17 +41,18 @@ def redrawn_statistics(
     progress: Progress | None = None,
 ) -> Iterator[FloatArray]:
     """Yield blocks of statistics, (parts, block), of labels drawn from the predictions."""
-    blocks, done = _ways(view, evidence, n_resamples, rng), 0
-    for block in blocks:
+    done = 0
+    for block in _blocks(view, evidence, n_resamples, rng):
         yield block
         done += block.shape[1]
         if progress is not None:
             progress(done, n_resamples)
 
 
-def _ways(
+def _blocks(
     view: Predictions, evidence: Sequence[Evidence], n_resamples: int, rng: np.random.Generator
 ) -> Iterator[FloatArray]:
+    """Yield the statistics, drawn in the fastest way that the evidence allows."""
     match evidence:
         case (LineEvidence() as line, _) if line.is_fine:
             return _by_counts(line, n_resamples, rng)
@@ -62,20 +63,20 @@ def _ways(
 
 
 def _keys(n_resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.uint64]]:
-    """Yield a number per redraw, some at a time: all at once would take long if there are millions."""
+    """Yield one random key per redraw, in blocks: all at once would take long if there are millions."""
     for start in range(0, n_resamples, KEYS):
         yield rng.integers(0, 2**64, size=min(KEYS, n_resamples - start), dtype=np.uint64)
 
 
 def _by_counts(line: LineEvidence, n_resamples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Draw how many events each cell has."""
+    """Draw the number of events in each cell."""
     return (_largest(line.of_counts(counts)) for counts in line.cells.draw(n_resamples, rng))
 
 
 def _by_sums(
     classes: ClassEvidence, ranked: RankedEvidence, kernel: KernelEvidence, keys: Iterator[NDArray[np.uint64]]
 ) -> Iterator[FloatArray]:
-    """Draw labels and add up all that the statistics are made of in one pass over the rows."""
+    """Draw labels and sum up everything that the statistics need in one pass over the rows."""
     rows = Rows(classes.probs, classes.weights, ranked.top, ranked.second, ranked.bins, kernel.features, kernel.means)
     for sums in (found for some in keys for found in rows.redraw(some)):
         of_classes = classes.of_sums(sums.logs, sums.weights, sums.odds)
@@ -99,12 +100,12 @@ def _by_labels(
 
 
 OF_FORECASTS = "Centre, spread and shape of forecasts, and trends of these, in one p-value; the verdict uses it."
-"""What the test sees if there are no classes."""
+"""What the test sees in forecasts."""
 
 
 @dataclass(frozen=True)
 class OmnibusTest(CalibrationTest):
-    r"""Is anything wrong with the predictions, of many things that may be? One p-value, exact at every sample size.
+    r"""Test for many kinds of miscalibration at once, with one p-value that is exact at every sample size.
 
     Parameters
     ----------
@@ -114,35 +115,35 @@ class OmnibusTest(CalibrationTest):
     Notes
     -----
     The predictions are kept and the labels redrawn from them B times. Several statistics that need no fit to the labels
-    are computed of the observed labels and of every redraw. Each gives every member of this pool of B + 1 its rank
-    p-value, divided by :math:`(1 + g)^2` for the member that leads by g standard deviations; the test's statistic is
-    the harmonic mean of a member's, which is ruled by the smallest, and its p-value the share of the pool whose mean is
-    as small (`combined_pvalue`). If the rows are independent and every label really
-    is drawn from its row of probabilities, the pool is exchangeable and the p-value exact, whatever the weights, which
-    are kept fixed. Each row is one independent draw, regardless of its weight; a row of weight 0 is absent.
+    are computed for the observed labels and for every redraw. Each statistic gives every member of this pool of B + 1
+    a rank p-value, divided by :math:`(1 + g)^2` for a member that leads by g standard deviations. The statistic of the
+    test is the harmonic mean of a member's p-values, in which the smallest dominates; the p-value of the test is the
+    share of the pool whose mean is at most the observed one (`combined_pvalue`). If the rows are independent and every
+    label really is drawn from its row of probabilities, the pool is exchangeable and the p-value exact for any fixed
+    weights. Each row is one independent draw, regardless of its weight; a row of weight 0 is absent.
 
     Two classes: "bias", "slope", "spiegelhalter" and "ecce" of the probability of class 1 (`LineEvidence`). More
     classes: the "slope" of all, the largest "class bias", "class count" and "class slope" (`ClassEvidence`), "skce"
-    (`KernelEvidence`) and "top-label ece" (`RankedEvidence`). In any case "impossible labels", of a predicted
-    probability of 0. The set was chosen by simulation: more statistics see more kinds of errors, and each of them less
+    (`KernelEvidence`) and "top-label ece" (`RankedEvidence`). In both cases "impossible labels", whose predicted
+    probability is 0. The set was chosen by simulation: more statistics see more kinds of errors, but each of them less
     sharply.
 
     Forecasts: the "centre", the "spread" and the "shape" of the transforms :math:`F_i(y_i)`, the mean gap of the
     "quantiles" (MACE), and the "trend" of centre and spread over where forecasts lie and how wide they are
     (`calibrant.hypotest.forecasts.evidence`). Transforms of targets that are drawn from the forecasts are independent
     and uniform, and are drawn in their place. An ensemble counts as calibrated if the target is exchangeable with its
-    members: then all ranks are equally likely, and ties are broken by random numbers made of the data. Of columns of
-    quantiles only these are tested. Of vectors every coordinate is tested, and the distance of normal ones from their
-    mean; the smallest p-value is multiplied by the number of tests. ``estimate`` is MACE, with its mean (``expected``)
-    and its 95% quantile (``detectable``) over the redraws among the details.
+    members: then all ranks are equally likely; ties are broken by random numbers derived from the data. Forecasts given
+    as columns of quantiles are tested at these quantiles only. For vectors every coordinate is tested, and for normal
+    ones also the distance from the mean; the smallest p-value is multiplied by the number of tests. ``estimate`` is
+    MACE, with its mean (``expected``) and its 95% quantile (``detectable``) over the redraws among the details.
 
     The ``statistic`` is the harmonic mean of the observed labels' rank p-values, ``null`` those of the redraws:
-    **small** values are extreme. With the lead of the observed labels it may be far below 1 / (B + 1), and it is no
-    p-value. The details hold ``parts``, a mapping from the name of each part to its ``statistic``, rank ``pvalue`` (not
-    adjusted for the number of parts), ``direction`` and ``class``, where there are such; ``found_by``, the part with
-    the smallest p-value, of several the one that says most about the error; ``revealed_by``, the same in the words of
-    the verdict, empty if the p-value is above 0.05; ``also``, the same of statistics that do not decide but help to
-    say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
+    **small** values are extreme. It is not a p-value: if the observed labels lead, it may be far below 1 / (B + 1).
+    The details hold ``parts``, a mapping from the name of each part to its ``statistic``, rank ``pvalue`` (not adjusted
+    for the number of parts), and its ``direction`` and ``class`` or None; ``found_by``, the part with the smallest
+    p-value, or of several the one that says most about the error; ``revealed_by``, the same in the words of the
+    verdict, empty if the p-value is above 0.05; ``also``, like ``parts``, for statistics that do not enter the p-value
+    but help to say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
 
     A part has a direction only if its own p-value is at most 0.05. A mean that is wrong turns the scores of the slope
     and of the spread as well; then their direction is what is left once the mean is corrected, if that is beyond 1.96
@@ -176,7 +177,7 @@ class OmnibusTest(CalibrationTest):
         )
 
     def about_data(self, data: object) -> Description:
-        """Return how it is presented, by what it looks at in data of this kind."""
+        """Return how it is presented for data of this kind."""
         found = super().about_data(data)
         return replace(found, meaning=OF_FORECASTS) if isinstance(data, Forecasts) else found
 
@@ -201,7 +202,7 @@ class OmnibusTest(CalibrationTest):
     def _judge(
         self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, data: Predictions
     ) -> TestResult:
-        """Compare the first column of the pool with all, and describe every part of it."""
+        """Compare the first column of the pool, the observed labels, with all columns, and describe each part."""
         pvalues = at_or_above(pool)[:, 0] / pool.shape[1]
         described = [_described(*each, data) for each in zip(parts, observed, pvalues, strict=True)]
         decides = np.array([part.decides for part in parts])
@@ -235,7 +236,7 @@ def gather(view: Predictions) -> tuple[Evidence, ...]:
 
 
 def _described(part: Part, components: FloatArray, pvalue: float, data: Predictions) -> TestedPart:
-    """Say how far a part of the observed labels goes, and which way."""
+    """Describe one part of the test of the observed labels: size, p-value, direction, and class."""
     largest = int(np.abs(components).argmax())
     direction = part.words.get(int(np.sign(components[largest]))) if pvalue <= LEVEL else None
     if direction is not None and part.of_shape:
@@ -249,6 +250,6 @@ def _described(part: Part, components: FloatArray, pvalue: float, data: Predicti
 
 
 def _direction_of_shape(part: Part, view: Predictions, direction: str) -> str | None:
-    """Return the direction of a slope or a spread, which a wrong mean would turn."""
+    """Return the direction of a slope or a spread once the mean is corrected; a wrong mean may reverse it."""
     facts = facts_of(view)
     return corrected_direction(facts, facts.too_wide if part.name == SPREAD else facts.too_extreme, direction)

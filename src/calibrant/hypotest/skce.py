@@ -27,8 +27,8 @@ N_EIGENVALUES = 300
 """Leading eigenvalues that enter the null law one by one; the rest enters as a normal remainder."""
 
 LEAST_EVENTS = 50.0
-"""With fewer effective events the level does not hold: of equal predictions of rare events the replicates vary as the
-observed number does, so that too few of them seem too sure (with 20 expected, 0.022 are rejected at level 0.01)."""
+"""With fewer effective events the level does not hold: for equal predictions of rare events the replicates vary less if
+fewer events are observed, which makes too few events look significant (with 20 expected, 0.022 instead of 0.01)."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class AsymptoticSKCETest(CalibrationTest):
 
     Both are asymptotic. With fewer than 50 effective events (see `calibrant.hypotest.events`: about the expected number
     of rows whose label is not the likely one, and fewer if the weights differ much) calibrated predictions would be
-    rejected too often, and the test refuses; `ConsistencyTest(SKCE())` is exact. Time O(n^2) per block of
-    replicates, memory O(n) times the block.
+    rejected too often, and the test refuses; `ConsistencyTest(SKCE())` is exact. It takes time O(n^2) per block of
+    replicates, and memory O(n) per replicate of a block.
 
     References
     ----------
@@ -144,7 +144,7 @@ def _bootstrap(
     for start in range(0, n_resamples, block):
         stop = min(start + block, n_resamples)
         counts = draw_counts(n, stop - start, rng)
-        # By einsum, not @: after a product the threads of BLAS wait for the next one, busily, on the cores of ours.
+        # By einsum, not @: after a product the threads of BLAS keep spinning on the cores that our threads need.
         squares = np.einsum("i,ib,ib->b", diagonal, counts, counts)
         linear = np.einsum("i,ib->b", slope * diagonal + 2 * full_row_sums, counts)
         null[start:stop] = (slope * (pairs.quadratic_forms(counts) + squares) - linear) / n**2

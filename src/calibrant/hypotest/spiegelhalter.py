@@ -1,4 +1,4 @@
-"""The test of Spiegelhalter."""
+"""Spiegelhalter's test of the squared error."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,7 +23,7 @@ from calibrant.results import Description
 
 @dataclass(frozen=True)
 class SpiegelhalterTest(BinaryTest):
-    r"""Compare the squared error with the one that the predictions themselves announce.
+    r"""Compare the squared error with the one that the predictions imply.
 
     Notes
     -----
@@ -35,11 +35,11 @@ class SpiegelhalterTest(BinaryTest):
     is standard normal in large samples. The statistic is :math:`|Z|`, the p-value two-sided, and the estimate the mean
     excess :math:`\sum_i w_i (y_i - p_i)(1 - 2 p_i) / \sum_i w_i`. The details hold ``z`` with its sign and its
     ``direction``: "over-confident" if positive (the errors are larger than claimed), "under-confident" if negative,
-    whether significant or not. Each row counts as one independent draw, regardless of its weight. Where fewer than 20
-    effective events make the sum, :math:`(\sum c_i^2 v_i)^2 / \sum c_i^4 v_i (1 - 3 v_i)` with
-    :math:`c_i = w_i (1 - 2 p_i)` and :math:`v_i = p_i (1 - p_i)`, the law of :math:`|Z|` is drawn.
+    whether significant or not. Each row counts as one independent draw, regardless of its weight. With fewer than 20
+    effective events, :math:`(\sum c_i^2 v_i)^2 / \sum c_i^4 v_i (1 - 3 v_i)` with :math:`c_i = w_i (1 - 2 p_i)` and
+    :math:`v_i = p_i (1 - p_i)`, the law of :math:`|Z|` is simulated by redrawing the labels.
 
-    It has no power against errors that leave the squared error as announced: if predictions lie symmetrically around
+    It has no power against errors that leave the squared error as implied: if predictions lie symmetrically around
     1/2, a bias that is the same for all of them cancels. Predictions of exactly 1/2 do not enter.
 
     References
@@ -67,7 +67,7 @@ class SpiegelhalterTest(BinaryTest):
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
-        """Return the absolute standardised excess of other labels, where few events make it."""
+        """Return a function that computes |Z| of redrawn labels, if there are few effective events."""
         factors = weights * _coefficients(view)
         if effective_events(view, factors) >= LEAST_EVENTS:
             return None

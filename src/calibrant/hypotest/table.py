@@ -1,4 +1,4 @@
-"""The table of tests, and whether miscalibration could be chance, in one call."""
+"""The table of tests, and a function that runs one of them."""
 
 from calibrant._border.names import meant
 from calibrant._border.types import Rng

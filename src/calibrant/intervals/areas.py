@@ -1,4 +1,4 @@
-"""Limits by the sandwich; those of areas under risk-coverage curves allow for being given to some data only."""
+"""Limits by the sandwich; those of areas under risk-coverage curves account for being given under a condition."""
 
 import math
 
@@ -17,13 +17,13 @@ from calibrant.resampling.bootstrap import Bootstrap
 def influence_limits(
     data: Predictions, metric: Influential, level: float, bootstrap: Bootstrap, rng: np.random.Generator
 ) -> Limits:
-    r"""Return the limits of `sandwich`; those of areas allow for being given only if enough answers are wrong.
+    r"""Return the limits of `sandwich`; those of areas account for being given only if enough answers are wrong.
 
     An area under a risk-coverage curve grows with the number N of wrong answers, and has limits only if N is at least
-    m. Where fewer are wrong on average, chance alone gives limits, and these would be too high. So the lower limit is
-    multiplied by the ratio of two lower limits of the mean of a Poisson law: that which solves
-    :math:`P(N \ge N_{observed} \mid N \ge m) = (1 - level) / 2`, and that without the condition. The ratio is 0 for m
-    wrong answers, and 1 for many.
+    m. If fewer are wrong on average, limits are given only in samples with unusually many, and would be too high. So
+    the lower limit is multiplied by the ratio of two lower limits of a Poisson mean: the one that solves
+    :math:`P(N \ge N_{observed} \mid N \ge m) = (1 - level) / 2`, and the one without the condition. The ratio is 0 for
+    m wrong answers, and 1 for many.
     """
     limits = sandwich(data, metric, level, bootstrap, rng)
     if not isinstance(metric, SelectiveMetric):
@@ -31,18 +31,18 @@ def influence_limits(
     wrong = rows_of_outcomes(metric.view(data))[0]
     fewest = FEWEST["sandwich"]
     least = fewest.observed if wrong.expected >= fewest.expected else MANY
-    return Limits(limits.low * share_if_given(wrong.observed, least, (1 - level) / 2), limits.high)
+    return Limits(limits.low * conditional_ratio(wrong.observed, least, (1 - level) / 2), limits.high)
 
 
-def share_if_given(count: float, least: float, tail: float) -> float:
-    """Return the lower limit of a Poisson mean given that the count is at least so large, in units of the usual one.
+def conditional_ratio(count: float, least: float, tail: float) -> float:
+    """Return the ratio of the lower limit of a Poisson mean given that the count is at least `least` to the usual one.
 
     Examples
     --------
-    >>> round(share_if_given(12, 10, 0.025), 3), round(share_if_given(30, 10, 0.025), 3)
+    >>> round(conditional_ratio(12, 10, 0.025), 3), round(conditional_ratio(30, 10, 0.025), 3)
     (0.297, 1.0)
     """
-    if _surely_given(count, least, tail):
+    if _condition_is_certain(count, least, tail):
         return 1.0
     from scipy.special import gammainc, gammaincinv
 
@@ -51,15 +51,15 @@ def share_if_given(count: float, least: float, tail: float) -> float:
     def above(mean: float) -> float:
         return float(gammainc(count, mean) / gammainc(least, mean)) - tail
 
-    # Limits that were asked for by name; and many answers, where the condition holds but for rounding.
+    # Too few, if the method was requested by name; or so many that the condition makes no difference up to rounding.
     if count < least or above(usual) <= 0:
         return 1.0
     smallest = float(gammaincinv(least, 1e-200))  # Below it, both probabilities may be 0.
     return 0.0 if above(smallest) >= 0 else root(above, smallest, usual) / usual
 
 
-def _surely_given(count: float, least: float, tail: float) -> bool:
-    r"""Return whether a count below the least has a probability under 1e-9 wherever the limit may lie.
+def _condition_is_certain(count: float, least: float, tail: float) -> bool:
+    r"""Return whether a count below `least` has a probability under 1e-9 for every mean down to the usual limit.
 
     By Chernoff's bound, :math:`P(N < m) \le \exp(m - \mu - m \ln(m / \mu))` for a mean :math:`\mu > m`, and the usual
     limit is at least :math:`N - (z + 1) \sqrt N`. So most limits need no `scipy.special`, which takes long to import.

@@ -1,4 +1,4 @@
-"""Values of a metric under calibration: whether they are positive by chance alone, and their range."""
+"""Values of a metric under calibration: their range, and whether chance alone makes them positive."""
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 
 MOST_REDRAWS = 399
-"""Redraws of the labels for the range of a calibration error under calibration, which is shown for information."""
+"""Largest number of redraws for the range of a calibration error by chance, which is shown for information."""
 
 
 def under_calibration(data: Data, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray | None:
-    """Return values of the metric over labels, or targets, drawn from the predictions."""
+    """Return values of the metric for labels, or targets, drawn from the predictions."""
     n_resamples = min(bootstrap.n_resamples, MOST_REDRAWS)
     if isinstance(data, Forecasts):
         return metric.by_chance(data, n_resamples, rng)
@@ -33,9 +33,9 @@ def under_calibration(data: Data, metric: Metric, bootstrap: Bootstrap, rng: np.
 
 
 def range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[float, float]:
-    """Return where values under calibration lie with a probability of `level`.
+    """Return the range that holds values under calibration with probability `level`.
 
-    Only a large error speaks against calibration. So its range begins at the least that there can be, and ends where
+    Only a large error speaks against calibration. So its range begins at the smallest possible value, and ends where
     the p-value of a consistency test is 1 - level.
     """
     if metric.better == "lower":
@@ -45,13 +45,13 @@ def range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[flo
 
 
 def is_positive_by_chance(metric: Metric) -> bool:
-    """Whether the metric is an error that is positive for a calibrated model too, so that it has no valid limits."""
+    """Return whether the metric is an error that is positive even for a calibrated model, so it has no valid limits."""
     judges = metric.measures == "calibration" and metric.better == "lower"
     return judges and squared_gap(metric) is None and not metric.is_unbiased
 
 
 def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
-    """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
+    """Return whether the metric gets a range by chance: errors of independent rows that are fast to redraw."""
     if isinstance(data, Forecasts):
         return metric.measures == "calibration" and metric.suits(data) and bootstrap.clusters is None
     quick = metric.family != "kernel" and metric.redraws_quickly
@@ -62,5 +62,5 @@ def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
 
 
 def counted_by_cells(metric: Metric, data: Predictions) -> Counted | None:
-    """Return the metric as a function of how many events cells have, if it is one."""
+    """Return the metric as a function of the number of events per cell, or None if it is not one."""
     return metric.prepare_counts(metric.view(data)) if metric.suits(data) else None

@@ -28,9 +28,9 @@ def debiased(
 
     .. math:: 2 \sum_{i \ne j} h_{ij}^2 + 4 \Big(\sum_i (h_i - T / n)^2 - \sum_{i \ne j} h_{ij}^2\Big),
 
-    of which the first term rules without miscalibration and the second with it. How large the first is can be seen, and
-    without miscalibration the predictions say it. All that enters a `PairLaw`; the limits of `Root` are the roots of
-    its limits. No bin with two rows says nothing: then the limits are 0 and 1.
+    in which the first term dominates without miscalibration and the second with it. The first can be estimated from the
+    data, and without miscalibration from the predictions. Both enter a `PairLaw`; the limits of `Root` are the roots of
+    its limits. If no bin has two rows, nothing is known, and the limits are 0 and 1.
     """
     if bootstrap.clusters is not None:
         raise InputError("limits of calibration errors are for independent rows: they are not available by cluster.")
@@ -39,7 +39,7 @@ def debiased(
 
 
 class _Model(NamedTuple):
-    """What the law of the mean squared gap of one model is made of."""
+    """The law of the mean squared gap of one model."""
 
     parts: list[Part]
     rows: FloatArray
@@ -67,21 +67,21 @@ class _Model(NamedTuple):
         if not any(part.coefficient.any() for part in self.parts):
             return Limits(0.0, 1.0)
         squares, diagonal = self.squares, diagonal_sum(self.parts)
-        calm = squares.expected or squares.observed  # Predictions of 0 and 1 expect no scatter.
-        typical = 4 * calm / diagonal if diagonal > 0 else 0.0
-        law = PairLaw(self.total, 2 * calm, 2 * squares.observed, self.variance, typical)
+        without_error = squares.expected or squares.observed  # Predictions of 0 and 1 expect no scatter.
+        typical = 4 * without_error / diagonal if diagonal > 0 else 0.0
+        law = PairLaw(self.total, 2 * without_error, 2 * squares.observed, self.variance, typical)
         return Limits(*(float(np.clip(limit, -1.0, 1.0)) for limit in law.limits(level)))
 
 
 def _variance(rows: FloatArray, squares: float, copies: FloatArray | None = None) -> float:
-    """Return the variance of a sum over pairs, given its row sums and the sum of the squares without any error."""
+    """Return the variance of a sum over pairs, from its row sums and the sum of squares without any error."""
     copies = np.ones(len(rows)) if copies is None else copies
     mean = float(copies @ rows) / float(copies.sum())
     return 2 * squares + 4 * (float(copies @ (rows - mean) ** 2) - squares)
 
 
 class GapDifference(NamedTuple):
-    """How much larger the error of one model is, with limits and two-sided p-value."""
+    """Difference of the errors of two models, with limits and two-sided p-value."""
 
     value: float
     limits: Limits
@@ -96,10 +96,11 @@ def debiased_difference(first: Predictions, second: Predictions, metric: Metric,
 
     .. math:: d(D, m) = \operatorname{sign}(D) \big(\sqrt{|D| + m^2} - m\big).
 
-    The errors of both models have much in common, which D is free of. So the limits are made of those of D and of those
-    of m by itself: away from 0 it is :math:`d(D_l, m_l)`, as m may well be 0. Towards 0, if D is significant, it lies
-    nearer to 0 than the difference by :math:`\sqrt{(d - d(D_l, m))^2 + (d - d(D, m_u))^2}`, but not beyond
-    :math:`d(D_l, m_u)`; so 0 is among them if and only if the p-value says so.
+    What the errors of both models have in common cancels in D. So the limits combine those of D with those of m. With a
+    limit :math:`D_l` of D, and the lower and upper limits :math:`m_l` and :math:`m_u` of m, the limit away from 0 is
+    :math:`d(D_l, m_l)`. Towards 0, if D is significant, the limit is nearer to 0 than the difference by
+    :math:`\sqrt{(d - d(D_l, m))^2 + (d - d(D, m_u))^2}`, but not nearer than :math:`d(D_l, m_u)`. So the limits exclude
+    0 if and only if the p-value is below 1 minus the level.
 
     References
     ----------
@@ -129,8 +130,8 @@ class _Pair(NamedTuple):
     def squared(self, level: float) -> GapDifference:
         """Return the difference of the mean squared gaps.
 
-        It is the same sum over pairs as for one model, with the parts of the first counted as negative. Its error is
-        taken as normal, with the observed variance, or the one expected without any miscalibration if that is larger.
+        It is the same sum over pairs as for one model, with the parts of the first model counted as negative. Its error
+        is treated as normal, with the larger of the observed variance and the one expected without miscalibration.
         """
         expected = 2 * (self.squares.expected or self.squares.observed)
         variance = max(_variance(self.rows, self.squares.observed), expected)
@@ -143,7 +144,7 @@ class _Pair(NamedTuple):
     def roots(self, squared: GapDifference, level: float) -> GapDifference:
         """Return the difference of the roots, given that of the squares."""
         value = self.second.root - self.first.root
-        if not self.rows.any():  # Twins do not differ, which is certain.
+        if not self.rows.any():  # Equal predictions have equal errors, with certainty.
             return GapDifference(0.0, Limits(0.0, 0.0), 1.0)
         smaller = min(self.first, self.second, key=lambda model: model.root)
         own = smaller.limits(level).roots().around(smaller.root)

@@ -16,20 +16,20 @@ from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 
 SHORTEST = 1 / 3
-"""Lengthscales below this part of the median distance leave few rows that are close to each other."""
+"""With a lengthscale below this share of the median distance, few rows are close to each other."""
 
 LEAST_SCATTER = 0.85
-"""Squares of pairs below this share of the expected ones make limits too wide."""
+"""If the squares of pairs are below this share of the expected ones, limits are too wide."""
 
 N_COMPARED = 256
-"""Approximate number of predictions that suffices to estimate their median distance."""
+"""Approximate number of predictions from which their median distance is estimated."""
 
 N_ROWS = 1024
 """Number of rows, chosen at random, that represent all in a mean over pairs, so that H is never stored."""
 
 
 def is_known(metric: "SKCE | KCE", data: Data) -> bool:
-    """Whether the law applies: to the unbiased estimate, rows of equal weight in one block, and an exact kernel."""
+    """Return whether the law applies: for the unbiased estimate, rows of equal weight in one block, an exact kernel."""
     if getattr(data, "copies", None) is not None:
         return False
     whole = metric.unbiased and metric.rows_in_block(data) == data.n_samples
@@ -37,7 +37,7 @@ def is_known(metric: "SKCE | KCE", data: Data) -> bool:
 
 
 def has_short_lengthscale(metric: "SKCE | KCE", data: Predictions) -> bool:
-    """Whether the kernel has a number for its lengthscale that is far below the median distance of the predictions."""
+    """Return whether the lengthscale is a number far below the median distance of the predictions."""
     kernel = getattr(metric.kernel, "predictions", None)
     if not isinstance(kernel, RadialKernel) or kernel.lengthscale == "median":
         return False
@@ -46,7 +46,7 @@ def has_short_lengthscale(metric: "SKCE | KCE", data: Predictions) -> bool:
 
 
 def has_calm_labels(metric: "SKCE | KCE", data: Predictions) -> bool:
-    """Whether the labels scatter much less than the predictions say, as those of under-confident ones do."""
+    """Return whether the labels scatter much less than predicted, as they do if predictions are under-confident."""
     seen, expected = _squares(data, metric)
     return seen < LEAST_SCATTER * expected
 
@@ -61,34 +61,34 @@ def law(
     r"""Return the limits of the (squared) kernel calibration error by the law of its unbiased estimate U.
 
     As a U-statistic, U has the variance :math:`\frac2{n(n-1)} \zeta_2 + \frac4n \zeta_1`, where :math:`\zeta_2` is the
-    mean of :math:`H_{ij}^2` and :math:`\zeta_1` the variance of the expected pair value of a row. The first term rules
-    without miscalibration, where :math:`\zeta_1 = 0`, and the second with it, as in a `PairLaw`. Above 1024 rows,
-    :math:`\zeta_2` is that of 1024 chosen at random, so that H is never stored. For classes and the white kernel
-    on labels it is known without miscalibration: what is expected if the predictions are right.
+    mean of :math:`H_{ij}^2` and :math:`\zeta_1` the variance of the expected pair value of a row. The first term
+    dominates without miscalibration, where :math:`\zeta_1 = 0`, and the second with it, as in a `PairLaw`. Above 1024
+    rows, :math:`\zeta_2` is that of 1024 rows chosen at random, so that H is never stored. For classes and the white
+    kernel on labels, its value without miscalibration follows from the predictions.
 
-    A third term matters if few rows are wrong, and few of those are close to each other. An error
-    :math:`\theta` may then consist of few pairs, of values up to the largest possible one :math:`h`, whose number
-    varies like that of any rare events: with values of :math:`h / 2` that adds :math:`\frac{h}{n (n - 1)} \theta` for
+    A third term matters if few rows are wrong, and few of those are close to each other. An error :math:`\theta` may
+    then consist of few pairs, with values up to the largest possible one :math:`h`, and their number varies like that
+    of any rare events. With values of :math:`h / 2` this adds :math:`\frac{h}{n (n - 1)} \theta` to the variance for
     the upper limit, even if no such pair was seen.
     """
     if not is_known(metric, data) or bootstrap.clusters is not None:
         raise InputError(
-            "the distribution of the kernel calibration error is known for the unbiased estimate from independent rows "
-            "of equal weight, in one block and without random features only."
+            "the distribution of the kernel calibration error is known only for the unbiased estimate from independent "
+            "rows of equal weight, in one block and without random features."
         )
     n, kernel = data.n_samples, tune(metric.kernel, data)
     pairs = pair_matrix(data, kernel)
     row_means = row_sums(data, kernel) / (n - 1)
     seen, expected = _squares(data, metric)
-    calm = expected or seen  # Predictions of 0 and 1 expect no scatter.
+    without_error = expected or seen  # Predictions of 0 and 1 expect no scatter.
     n_pairs, diagonal = n * (n - 1), float(pairs.diagonal().mean())
     known = PairLaw(
         estimate=float(row_means.mean()),
-        expected=2 * calm / n_pairs,
+        expected=2 * without_error / n_pairs,
         seen=2 * seen / n_pairs,
-        # The row means scatter by the pairs that were drawn too, by zeta_2 / (n - 1).
+        # The variance of the row means includes that of the pairs, zeta_2 / (n - 1).
         observed=2 * seen / n_pairs + 4 / n * (float(row_means.var(ddof=1)) - seen / (n - 1)),
-        typical=4 / n * calm / diagonal if diagonal > 0 else 0.0,
+        typical=4 / n * without_error / diagonal if diagonal > 0 else 0.0,
         rare=_largest(pairs, data, kernel) / n_pairs,
     )
     low, high = known.limits(level)
@@ -99,7 +99,7 @@ def law(
 
 
 def _squares(data: Data, metric: SKCE | KCE) -> tuple[float, float]:
-    """Return `_mean_squares` of always the same rows, which are kept with predictions."""
+    """Return `_mean_squares` of a fixed choice of rows, kept with the predictions."""
 
     def compute() -> tuple[float, float]:
         n, kernel = data.n_samples, tune(metric.kernel, data)
@@ -111,7 +111,7 @@ def _squares(data: Data, metric: SKCE | KCE) -> tuple[float, float]:
 
 
 def _mean_squares(data: Data, kernel: JointKernel | GeneralKernel) -> tuple[float, float]:
-    """Return the mean of H_ij^2 over different rows: as seen, and expected."""
+    """Return the mean of H_ij^2 over pairs of different rows, observed and expected under calibration."""
     n = data.n_samples
     rows, count = np.arange(n), n * (n - 1)
     between = _between_predictions(data, kernel)
@@ -127,17 +127,14 @@ def _mean_squares(data: Data, kernel: JointKernel | GeneralKernel) -> tuple[floa
 
 
 def _between_predictions(data: Data, kernel: JointKernel | GeneralKernel) -> tuple[Predictions, Kernel] | None:
-    """Return class predictions and the kernel on them by which products of residuals are multiplied, if all pairs are.
-
-    None for any others.
-    """
+    """Return predictions and their kernel if H_ij is that kernel times the product of residuals, else None."""
     if isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel():
         return data, kernel.predictions
     return None
 
 
 def _largest(pairs: PairMatrix, data: Data, kernel: JointKernel | GeneralKernel) -> float:
-    """Return the largest value of a pair: that of a row with itself, its label being the least probable one."""
+    """Return the largest possible value of a pair: that of a row with itself if its label is the least probable one."""
     between = _between_predictions(data, kernel)
     if between is None:
         return float(pairs.diagonal().max())

@@ -1,4 +1,4 @@
-"""What a method of intervals is, and the law that means over pairs of rows have in common."""
+"""Confidence limits, the type of the methods that compute them, and the law of means over pairs of rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Limits(NamedTuple):
         return Limits(*(float(np.sqrt(max(limit, 0.0))) for limit in self))
 
     def around(self, value: float) -> "Limits":
-        """Return limits that contain the value, which few resamples, or rounding, may leave beside them."""
+        """Extend the limits to contain the value, which may lie outside due to rounding or few resamples."""
         return Limits(min(self.low, value), max(self.high, value))
 
 
@@ -37,27 +37,27 @@ class PairLaw:
     ----------
     estimate : float
     expected, seen : float
-        Variance without any error, which falls with the square of the number of rows: if the labels scatter as the
-        predictions say, and as they do.
+        Variance without any error, which falls with the square of the number of rows: with the scatter of the labels
+        that the predictions imply, and with the observed scatter.
     observed : float
-        Variance with the error that was observed.
+        Variance at the observed error.
     typical : float
-        A typical value of the slope s below.
+        A typical value :math:`s_0` of the slope s below.
     rare : float, default=0
-        What errors that chance hid may add to it.
+        Added to s for the upper limit, for errors that chance hid.
 
     Notes
     -----
-    Without error one variance rules, which is c, with it another, which falls with the number of rows, so that
-    :math:`V(\theta) = c + s \max(\theta, 0)` holds in both cases and between. The slope makes V at the observed error
-    the observed variance v, and is shrunk to the typical one :math:`s_0` as long as chance rules:
+    The variance is modelled as :math:`V(\theta) = c + s \max(\theta, 0)`. The constant c is the variance without error;
+    the second term, which falls with the number of rows, dominates with it. The slope makes V at the observed error
+    equal to the observed variance v, but is shrunk to the typical one :math:`s_0` while chance dominates:
 
     .. math:: s = (\max(v - c, 0) + s_0 \sqrt c) / (\max(\hat\theta, 0) + \sqrt c).
 
-    If there is no error, the predictions are right about the scatter, so that c is the expected one. That decides
-    whether 0 is among the limits. If it is not, there is an error, which may consist in labels that scatter less than
-    is predicted: then c is what is seen for the lower limit, but not less than half of the expected one, because
-    labels that agree by chance are seen not to scatter at all.
+    If there is no error, the labels scatter as predicted, so c is the expected variance. This decides whether the
+    limits include 0. If they do not, there is an error, and labels may scatter less than predicted. For the lower limit
+    c is then the observed variance, but at least half of the expected one, because labels that agree by chance seem not
+    to scatter at all.
     """
 
     estimate: float

@@ -33,23 +33,22 @@ METHODS: Mapping[str, Method] = {
     "bca": resampled.bca,
     "percentile": resampled.percentile,
 }
-"""Every method by its name; each is given data, metric, level, bootstrap and generator.
+"""Every method by its name.
 
-"auto" chooses among the first five, which are formulas: they resample nothing. The last three are used on request only.
+"auto" chooses among the first five, which are formulas without resampling. The last three are used on request only.
 """
 
-
 RESTRICTED = ("hall", "wilson", "sandwich", "law", "bootstrap-t")
-"""Methods for the metrics that name them; the others suit all, and "debiased" those that are made of squared gaps."""
+"""Methods for metrics that list them in `Metric.methods`; "debiased" is for squared gaps, the others suit all."""
 
 BY_CHANCE = "chance alone makes such an error positive; rms-debiased can have limits"
-"""Why most calibration errors have none."""
-
-TOO_LARGE = "values are too large to compute limits"
-"""Why there are none for log losses of logits such as 1e200."""
+"""Why most calibration errors have no limits."""
 
 BY_CHANCE_OF_FORECASTS = "chance alone makes such an error positive"
-"""The same of forecasts."""
+"""Why calibration errors of forecasts have no limits."""
+
+TOO_LARGE = "values are too large to compute limits"
+"""Why log losses of logits such as 1e200 have no limits."""
 
 
 @takes_two_arrays
@@ -82,28 +81,28 @@ def interval(
     Notes
     -----
     - Means over rows (log loss, Brier score): "hall", Student's law corrected for skewness, with a standard error that
-      the predictions have a part in, so that it holds where few rows are wrong. Accuracy: Wilson's interval. The same
-      for forecasts: scores such as the CRPS, and the coverage of intervals.
+      also uses the predictions, so that it holds if few rows are wrong. Accuracy: Wilson's interval. Forecasts
+      likewise: "hall" for scores such as the CRPS, Wilson's interval for the coverage of intervals.
     - The debiased root-mean-square error (`METRICS["rms-debiased"]` and its relatives): the law of its square as a mean
       over pairs, which holds with and without miscalibration; beside it the mean and the range of the metric if the
       model were calibrated.
     - Calibration errors that chance makes positive (ECE, KDE-ECE and their relatives): no limits, but their mean and
-      range if the model were calibrated. A percentile interval would miss the true value 0 of a calibrated model
-      always.
+      range if the model were calibrated. A percentile interval would always miss 0, the true value of a calibrated
+      model.
     - Unbiased SKCE: its own law as a U-statistic; KCE: the root of that, with its sign.
     - Calibration slope, intercept, calibration in the large and O/E: "sandwich", from the influence of each row, which
-      does not suppose that a line is the true law.
-    - By name only: the studentised bootstrap "bootstrap-t" of means, and of any number "percentile" and "bca",
-      bootstrap quantiles corrected for bias and skewness.
+      does not assume that the recalibration line is the true model.
+    - By name only: for means the studentised bootstrap "bootstrap-t"; for any metric "percentile" and "bca", bootstrap
+      quantiles without and with a correction for bias and skewness.
 
     How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97% for limits of
-    95%, "auto" refuses; a method requested by name does what it can. It refuses
+    95%, "auto" refuses; a method requested by name gives limits anyway. "auto" refuses
 
     - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
       fewer than four are observed (10, 25), unless 50 are observed; for debiased errors, if fewer than 0.4 of the
       expected ones are observed, unless 20 are;
     - for areas under risk-coverage curves, with fewer than 15 wrong, or right, answers expected or 10 observed, unless
-      50 are; their lower limit allows for being given only then;
+      50 are observed; their lower limit accounts for this condition;
     - for slope and intercept, if a threshold on the predictions separates the outcomes;
     - if weights are so unequal that fewer than 20 rows determine variances;
     - if bins are so narrow that more than a third of what chance adds to the gaps comes from bins without a single
@@ -139,13 +138,13 @@ def interval(
 
 
 def _automatic(metric: Metric, data: object, bootstrap: Bootstrap) -> str | None:
-    """Return the name of the method, None if there is none and the range by chance takes its place."""
-    name, missing = family(metric, bootstrap), why_not(metric, data, bootstrap)
+    """Return the name of the method, or None if there is only a range by chance; refuse if there is neither."""
+    name, missing = usual_method(metric, bootstrap), why_not(metric, data, bootstrap)
     if name is None and has_range(metric, data, bootstrap):
         return None
     if name is None:
         raise InputError(
-            f"{metric!r} has no interval with known coverage. Compare two models by compare, or test with "
+            f"{metric!r} has no interval with known coverage. Compare two models with compare, or test one with "
             "ConsistencyTest."
         )
     if missing:
@@ -177,7 +176,7 @@ class MethodOutcome(NamedTuple):
 def _outcome(
     name: str, data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator
 ) -> MethodOutcome:
-    """Return limits; none where numbers are so large that their squares overflow."""
+    """Return the limits, or none if numbers are so large that their squares overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         limits = METHODS[name](data, metric, level, bootstrap, rng)
     return MethodOutcome("none", None, TOO_LARGE) if np.isnan(limits).any() else MethodOutcome(name, limits)
@@ -192,13 +191,13 @@ def known_interval(
     rng: np.random.Generator,
     null: FloatArray | Literal["draw"] | None = "draw",
 ) -> Interval | None:
-    """Return what is known about a value: limits that cover or why there are none, and its range under calibration.
+    """Return limits with known coverage or why there are none, and the range under calibration; None without either.
 
-    The range is that of `null`, values of the metric over labels drawn from the predictions, which are drawn here by
-    default; None leaves it out. The result is None if nothing is known.
+    The range is that of `null`, values of the metric for labels drawn from the predictions. By default they are drawn
+    here; None leaves the range out.
     """
     reason = why_not(metric, data, bootstrap)
-    method = None if reason else family(metric, bootstrap)
+    method = None if reason else usual_method(metric, bootstrap)
     found = MethodOutcome("none", None, reason)
     if method is not None:
         with suppress(InputError):  # Too few rows, or nothing in them that varies.
@@ -211,7 +210,7 @@ def known_interval(
 
 
 def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome, null: FloatArray | None) -> Interval:
-    """Return a result, given what was found, and values of the metric under calibration if there are any."""
+    """Return the result, given the outcome of a method and the values of the metric under calibration, if any."""
     limits = None if found.limits is None else found.limits.around(value)
     return Interval(
         name=repr(metric),
@@ -227,20 +226,20 @@ def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome
 
 
 def method_for(metric: Metric, data: object, bootstrap: Bootstrap | None = None) -> str | None:
-    """Return the name of the method that covers for this metric on these data, or None if none is known."""
+    """Return the name of the method with known coverage for this metric on these data, or None."""
     bootstrap = bootstrap or Bootstrap(999)
-    return None if why_not(metric, data, bootstrap) else family(metric, bootstrap)
+    return None if why_not(metric, data, bootstrap) else usual_method(metric, bootstrap)
 
 
 def why_not(metric: Metric, data: object, bootstrap: Bootstrap) -> str:
-    """Say what the method for the metric needs and the data lack, or that chance makes it positive; else nothing."""
-    name = family(metric, bootstrap)
+    """Say what the data lack for limits of the metric, or that chance makes it positive; empty if it has limits."""
+    name = usual_method(metric, bootstrap)
     if name is None:
         reason = BY_CHANCE_OF_FORECASTS if isinstance(data, Forecasts) else BY_CHANCE
         return reason if is_positive_by_chance(metric) else ""
     return what_is_missing(name, metric, data, bootstrap)
 
 
-def family(metric: Metric, bootstrap: Bootstrap) -> str | None:
-    """Return the method for metrics of this kind; that of a share knows no clusters."""
+def usual_method(metric: Metric, bootstrap: Bootstrap) -> str | None:
+    """Return the method for the metric; Wilson's interval, which ignores clusters, is replaced if there are any."""
     return "hall" if metric.limits == "wilson" and bootstrap.clusters is not None else metric.limits

@@ -23,7 +23,7 @@ from calibrant.predictions import Predictions
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows in bins.
+    """The rows of one event in bins.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class Part:
     coefficient : ndarray of shape (n_bins,)
         The :math:`c_b` above, times the share of the part; 0 in bins without two rows.
     weights, probs, residuals : ndarray of shape (n,)
-        The weights in units of the largest, the predicted probability of the event, and what is missing from it.
+        The weights in units of the largest, the predicted probability of the event, and outcome minus prediction.
     event : ndarray of shape (n,)
-        Which class the row is about.
+        The class that is the event in each row.
     copies : ndarray of shape (n,) or None
-        How many rows each stands for, if not one; the weight is that of one of them.
+        Number of rows that each stands for, if not one; the weight is that of one of them.
     """
 
     index: IntArray
@@ -48,11 +48,11 @@ class Part:
     copies: FloatArray | None = None
 
     def over_rows(self, values: FloatArray) -> FloatArray:
-        """Return numbers of rows so that their sum is over all that these stand for."""
+        """Multiply values by the copies of their rows, so that their sum is over all rows."""
         return values if self.copies is None else self.copies * values
 
     def totals(self, values: FloatArray) -> FloatArray:
-        """Return sums in every bin."""
+        """Return the sum of the values in each bin."""
         return np.bincount(self.index, self.over_rows(values), minlength=len(self.coefficient)).astype(float)
 
     def row_sums(self) -> FloatArray:
@@ -61,7 +61,7 @@ class Part:
         return self.coefficient[self.index] * own * (self.totals(own)[self.index] - own)
 
     def noise(self) -> FloatArray:
-        """Return weighted residuals without the mean of their bin, scaled so that their squares are unbiased."""
+        """Return weighted residuals minus the mean of their bin, scaled so that their squares are unbiased."""
         mass, squares = self.totals(self.weights), self.totals(self.weights**2)
         several = self.coefficient != 0
         mean = np.divide(self.totals(self.weights * self.residuals), mass, out=np.zeros_like(mass), where=several)
@@ -71,11 +71,11 @@ class Part:
 
 
 MOST_KEPT = 2 * 10**6
-"""Rows times classes up to which parts are kept with the predictions, as views are."""
+"""Rows times classes up to which the parts are kept with the predictions."""
 
 
 def parts_of(metric: Metric, predictions: Predictions) -> list[Part]:
-    """Return the parts that the mean squared gap, a lift or a root of it looks at; few rows keep them."""
+    """Return the parts of a mean squared gap, or of a lift or root of one; kept with predictions that are not large."""
     if predictions.n_samples * predictions.n_classes > MOST_KEPT:
         return _parts(metric, predictions)
     return predictions.once(("parts of squared gaps", metric), lambda: _parts(metric, predictions))
@@ -84,7 +84,9 @@ def parts_of(metric: Metric, predictions: Predictions) -> list[Part]:
 def _parts(metric: Metric, predictions: Predictions) -> list[Part]:
     gap = squared_gap(metric)
     if gap is None:
-        raise InputError(f"only debiased squared gaps are sums over pairs in bins, but {metric!r} is not one.")
+        raise InputError(
+            f"metric must be a debiased squared gap, which is a sum over pairs in bins, but is {metric!r}."
+        )
     bins = gap.bins
     metric = metric.metric if isinstance(metric, Root) else metric
     if isinstance(metric, Classwise):
@@ -99,7 +101,7 @@ def _parts(metric: Metric, predictions: Predictions) -> list[Part]:
 
 
 def squared_gap(metric: Metric) -> DebiasedSquaredGap | None:
-    """Return the debiased squared gap that a metric is, lifts, or is the root of, if it is one."""
+    """Return the debiased squared gap that a metric is, lifts, or takes the root of; None for other metrics."""
     while isinstance(metric, Lift):
         metric = metric.metric
     return metric if isinstance(metric, DebiasedSquaredGap) else None
@@ -110,7 +112,7 @@ def _cut(view: Predictions, bins: Binning) -> IntArray:
 
 
 def _cut_by_class(view: Predictions, predicted: IntArray, bins: Binning) -> IntArray:
-    """Cut the rows of every predicted class by themselves, and number the bins on."""
+    """Cut the rows of each predicted class separately, and number the bins consecutively."""
     index, used = np.full(view.n_samples, -1), 0
     for c in np.unique(predicted[view.weights > 0]).tolist():
         rows = np.flatnonzero(predicted == c)
@@ -121,7 +123,7 @@ def _cut_by_class(view: Predictions, predicted: IntArray, bins: Binning) -> IntA
 
 
 def _part(view: Predictions, event: IntArray, index: IntArray, share: float) -> Part:
-    # Huge weights would overflow when squared. Rows that a convention leaves in no bin keep their place in the total.
+    # Huge weights would overflow when squared. Rows that a convention puts in no bin still count in the total.
     weights = view.row_weights / view.row_weights.max()
     copies = np.ones(len(weights)) if view.copies is None else view.copies
     total, weights = float(copies @ weights), np.where(index < 0, 0.0, weights)
@@ -134,14 +136,14 @@ def _part(view: Predictions, event: IntArray, index: IntArray, share: float) -> 
 
 
 class Squares(NamedTuple):
-    r"""Two estimates of :math:`\sum_{i \ne j} \operatorname{E} h_{ij}^2` if no bin had a gap."""
+    r"""Two estimates of :math:`\sum_{i \ne j} \operatorname{E} h_{ij}^2` if no bin has a gap."""
 
     observed: float
     expected: float
 
 
 def square_sums(parts: Sequence[Part]) -> Squares:
-    """Return the squares with the residuals as they are, and with those expected if the predictions are right."""
+    """Return the sums of squares of the observed residuals, and of those expected under calibration."""
     noise = [part.noise() for part in parts]
     observed = expected = 0.0
     for p, q in combinations_with_replacement(range(len(parts)), 2):
@@ -165,10 +167,10 @@ def cross_sums(first: Sequence[Part], second: Sequence[Part]) -> Squares:
 
 
 def are_filled(parts: Sequence[Part]) -> bool:
-    """Whether at least two thirds of what chance adds to the gaps come from bins with an uncertain row or more.
+    """Return whether at least two thirds of what chance adds to the gaps come from bins with an uncertain row or more.
 
-    A row of probability p counts as p (1 - p) of an uncertain one. Every bin adds the mean of this over its rows,
-    even if they are few; in a bin with hardly any, an error shows in few samples, and then it is large.
+    A row of probability p counts as p (1 - p) uncertain rows. Every bin adds the mean of this over its rows, however
+    few they are. In a bin with hardly any uncertain row, an error shows in few samples, but is large in those.
     """
     filled = everything = 0.0
     for part in parts:
@@ -182,12 +184,12 @@ def are_filled(parts: Sequence[Part]) -> bool:
 
 
 def diagonal_sum(parts: Sequence[Part]) -> float:
-    """Return the sum of the expected h_ii over all rows if the predictions are right."""
+    """Return the sum over all rows of the expected h_ii under calibration."""
     return float(sum(part.coefficient @ part.totals(_covariance(part, part)) for part in parts))
 
 
 def _covariance(p: Part, q: Part) -> FloatArray:
-    """Return the covariance of the weighted events of each row if the predictions are right."""
+    """Return the covariance of the weighted events of each row under calibration."""
     if p is q:
         return p.probs * (1 - p.probs) * p.weights**2
     same = np.sqrt(p.probs * (1 - p.probs) * q.probs * (1 - q.probs))

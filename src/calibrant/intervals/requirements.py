@@ -21,8 +21,8 @@ from calibrant.resampling.bootstrap import Bootstrap
 class Fewest(NamedTuple):
     """The number of wrong rows that must be expected from the predictions, and the number that must be observed.
 
-    Of the expected rows at least the share `part` must be observed, unless `unless` rows are. Where that happens by
-    chance alone, the few limits that are given miss, so that limits which cover without such a rule have none.
+    At least the share `part` of the expected number must be observed, unless `unless` rows are. If such a rule is met
+    by chance only, the few limits that are given miss; so methods that cover without this rule do not have it.
     """
 
     expected: int
@@ -38,10 +38,10 @@ FEWEST: Mapping[str, Fewest] = {
     "sandwich": Fewest(15, 10),
     "law": Fewest(50, 25),
 }
-"""Wrong rows that the limits of a method need."""
+"""Wrong rows that limits by each method need."""
 
 FEWEST_OF_EITHER = Fewest(15, 4)
-"""Wrong rows that one of two models needs for limits of their difference."""
+"""Wrong rows that at least one of two models needs for limits of their difference."""
 
 MANY = 50
 """With this many wrong rows observed, the expected number does not matter."""
@@ -50,16 +50,16 @@ FEWEST_DIFFERENT = 20
 """Least number of rows that differ in their score, for limits of a difference of means."""
 
 FEWEST_CLUSTERS = 30
-"""Least number of clusters where rows are drawn by cluster."""
+"""Least number of clusters, if rows come in clusters."""
 
 FEWEST_PAIRED = 1000
 """Least number of rows for limits of kernel calibration errors."""
 
 MOST_PAIRED = 2 * 10**9
-"""Squared rows times classes: with more of them, limits of kernel calibration errors would take seconds."""
+"""Largest n^2 K for limits of kernel calibration errors: beyond it they would take seconds."""
 
 MOST_PAIRED_CLASSES = 2 * 10**7
-"""Rows times the square of the number of classes, with which the time of limits of an average over classes grows."""
+"""Largest n K^2 for limits of an average over classes, whose time grows with it."""
 
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
@@ -67,11 +67,11 @@ DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
 
 
 def what_is_missing(method: str, metric: Metric, data: object, bootstrap: Bootstrap) -> str:
-    """Say what limits by the method need for known coverage, if these data lack it; otherwise nothing."""
+    """Say what limits by the method need for known coverage and these data lack; empty if they lack nothing."""
     if isinstance(data, Forecasts):
         return CLUSTERS if not has_clusters(bootstrap) else missing_for_forecasts(method, metric, data)
     if not isinstance(data, Predictions):
-        return "they were simulated for rows of predictions and forecasts only"
+        return "their coverage was simulated for rows of predictions and forecasts only"
     if method in ("debiased", "law") and bootstrap.clusters is not None:
         return INDEPENDENT
     if not has_clusters(bootstrap):
@@ -83,7 +83,7 @@ def what_is_missing(method: str, metric: Metric, data: object, bootstrap: Bootst
 
 def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if not isinstance(metric, SKCE) or not is_known(metric, data):
-        return "limits need the unbiased estimate of single rows of equal weight, in one block, no random features"
+        return "limits need the unbiased estimate from single rows of equal weight, in one block, no random features"
     if not metric.sorts_pairs(data) and data.n_samples**2 * data.n_classes > MOST_PAIRED:
         return "its distribution, a sum over all pairs of rows, takes too long for this many rows"
     if data.n_samples < FEWEST_PAIRED:
@@ -98,13 +98,13 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
 
 def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
     fewest = FEWEST[method]
-    # An answer of little confidence that is wrong is no wrong row; of answers both outcomes are counted below.
+    # A wrong answer of low confidence may not be a wrong row; for answers, both outcomes are counted below.
     missing = "" if isinstance(metric, SelectiveMetric) else too_few_wrong(data, fewest)
     if missing or method == "debiased":
         return missing or too_thin(metric, data)
     if method != "sandwich":
         return ""
-    short = [rows for rows in rows_of_outcomes(metric.view(data)) if not rows.are(fewest)]
+    short = [rows for rows in rows_of_outcomes(metric.view(data)) if not rows.suffice(fewest)]
     if short:
         kind = "wrong and right answers" if isinstance(metric, SelectiveMetric) else "rows of the rarer outcome"
         return _sentence(fewest, kind, data, min(short))
@@ -112,7 +112,7 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
 
 
 def rows_of_outcomes(view: Predictions) -> "list[Rows]":
-    """Return how many rows of each of two outcomes are expected and observed."""
+    """Return the expected and observed number of rows of each of two outcomes."""
     return view.once(
         "rows of both outcomes",
         lambda: [Rows.of(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T)],
@@ -120,14 +120,14 @@ def rows_of_outcomes(view: Predictions) -> "list[Rows]":
 
 
 def has_unequal_weights(data: Predictions) -> bool:
-    """Whether a few rows determine variances."""
+    """Return whether few rows determine the variance, kept with the predictions."""
     return data.once("unequal weights", lambda: _are_unequal(data.row_weights, data.copies), of_labels=False)
 
 
 def _are_unequal(weights: FloatArray, copies: FloatArray | None = None) -> bool:
-    r"""Whether a few rows determine variances, which are sums of squared weights.
+    r"""Return whether few rows determine the variance, a sum over squared weights.
 
-    Their number is :math:`(\sum w_i^2)^2 / \sum w_i^4`, all rows if their weights are equal.
+    Their effective number is :math:`(\sum w_i^2)^2 / \sum w_i^4`, which is that of all rows if weights are equal.
     """
     squares = (weights / weights.max()) ** 2
     copies = np.ones(len(squares)) if copies is None else copies
@@ -136,30 +136,30 @@ def _are_unequal(weights: FloatArray, copies: FloatArray | None = None) -> bool:
 
 
 def has_clusters(bootstrap: Bootstrap) -> bool:
-    """Whether there are enough clusters, or rows are not clustered."""
+    """Return whether there are enough clusters, or none."""
     return bootstrap.clusters is None or len(np.unique(np.asarray(bootstrap.clusters))) >= FEWEST_CLUSTERS
 
 
 def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
-    """Say if fewer rows than needed are wrong, in that the most probable class is not the label; otherwise nothing.
+    """Say if fewer rows than needed are wrong, meaning that the label is not the most probable class; else empty.
 
-    The expected number decides, not the observed one: limits that are given only if by chance many rows are of a rare
-    kind would miss too often. Some of the expected ones must be observed, to support what the predictions claim.
+    The expected number decides, not the observed one: limits given only if many rows happen to be wrong would miss too
+    often. Some of the expected rows must be observed, to support what the predictions claim.
     """
     rows = data.once("wrong rows", lambda: Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
-    if not rows.are(fewest):
+    if not rows.suffice(fewest):
         return _sentence(fewest, "wrong rows", data, rows)
     if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
         return ""
     found = (
-        f"less than {as_given(fewest.part)} of the wrong rows that are expected are observed, and fewer than "
+        f"less than {as_given(fewest.part)} of the expected number of wrong rows is observed, and fewer than "
         f"{fewest.unless}"
     )
     return f"{found}{_effective(data, rows)}"
 
 
 def too_thin(metric: Metric, data: Predictions) -> str:
-    """Say if debiased limits would not cover because bins are not filled, or take too long; otherwise nothing."""
+    """Say if bins hold too few rows for debiased limits, or if these take too long; else empty."""
     is_average = isinstance(metric.metric if isinstance(metric, Root) else metric, Classwise)
     if is_average and data.n_samples * data.n_classes**2 > MOST_PAIRED_CLASSES:
         return "an average over this many classes and rows takes too long"
@@ -177,7 +177,7 @@ def _sentence(fewest: Fewest, kind: str, data: Predictions, rows: "Rows") -> str
 
 
 def _effective(data: Predictions, rows: "Rows") -> str:
-    """Say what the numbers are where weights make them others than those that one would count."""
+    """Give the effective numbers if weights make them differ from plain counts."""
     if not data.is_weighted:
         return ""
     return (
@@ -187,7 +187,7 @@ def _effective(data: Predictions, rows: "Rows") -> str:
 
 
 class Rows(NamedTuple):
-    """How many rows of a kind are expected and observed; with weights, in units of Kish's effective number."""
+    """Expected and observed number of rows of a kind; with weights, in units of Kish's effective number."""
 
     expected: float
     observed: float
@@ -199,27 +199,27 @@ class Rows(NamedTuple):
         rows = 1 / float(data.squares(shares).sum())
         return cls(round(rows * float(shares @ expected), 6), round(rows * float(shares @ observed), 6))
 
-    def are(self, fewest: Fewest) -> bool:
-        """Whether there are enough."""
+    def suffice(self, fewest: Fewest) -> bool:
+        """Return whether there are enough."""
         return self.observed >= MANY or (self.expected >= fewest.expected and self.observed >= fewest.observed)
 
 
 FEWEST_OUTSIDE = 4
-"""Targets outside the interval that limits of its coverage need at least."""
+"""Least number of targets outside the interval, for limits of its coverage."""
 
 FEWEST_WEIGHTED = 20
-"""Least effective number of rows by squared weights, as for classes."""
+"""Least effective number of rows by squared weights."""
 
 FAR, MOST_SURPRISING = (0.001, 0.0001), 0.05
-"""Targets with less than these probabilities on both sides together are far outside their forecasts; more of them than
-chance allows with the last probability, and a few of them decide about a log score."""
+"""Two-sided probabilities beyond which a target is far outside its forecast, and the probability under calibration of
+the observed number of such targets below which log scores have no limits."""
 
-KERNEL = "limits of kernel errors were simulated for predictions of classes only"
+KERNEL = "the coverage of limits of kernel errors was simulated for predictions of classes only"
 UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows determine the variance"
 
 
 def missing_for_forecasts(method: str, metric: Metric, data: Forecasts) -> str:
-    """Say what limits by the method need for known coverage, if these forecasts lack it; otherwise nothing."""
+    """Say what limits by the method need for known coverage and these forecasts lack; empty if they lack nothing."""
     from calibrant.curves.forecasts import effective_rows
     from calibrant.metrics.forecast_metric import ForecastMetric
     from calibrant.metrics.forecast_scores import LogScore
@@ -237,14 +237,14 @@ def missing_for_forecasts(method: str, metric: Metric, data: Forecasts) -> str:
 
 
 def _missing_for_log_score(data: Forecasts, rows: float) -> str:
-    """Say if targets are farther from their forecasts than these admit; otherwise nothing.
+    """Say if too many targets are far outside their forecasts; else empty.
 
-    The scores of such targets have tails too heavy for any formula, and a rule that looks at the scores themselves
-    would give limits just where the largest are missing by chance. So the rule looks at transforms; in `studies` it is
-    judged by how often limits are given and wrong, since those that are left after any refusal cover less.
+    The scores of such targets have tails too heavy for any formula. A rule based on the scores themselves would give
+    limits exactly where the largest scores are missing by chance, so the rule is based on transforms. In `studies` it
+    is judged by how often limits are given and wrong, since limits that remain after any refusal cover less.
     """
     if not data.distribution.has_cdf:
-        return "they were simulated for univariate distributions"
+        return "their coverage was simulated for univariate distributions only"
     from scipy.special import pdtr
 
     transforms = data.distribution.cdf(data.targets)
@@ -254,5 +254,5 @@ def _missing_for_log_score(data: Forecasts, rows: float) -> str:
         if found and pdtr(np.ceil(found) - 1, rows * level) >= 1 - MOST_SURPRISING:
             lie = "target lies" if found == 1 else "targets lie"
             beyond = f"{significant(found, 4)} {lie} beyond {percent(1 - level)} of the forecast"
-            return f"{beyond}, more than chance allows, and a few decide about it"
+            return f"{beyond}, more than chance allows, and few such targets determine the value"
     return ""

@@ -1,4 +1,4 @@
-"""Limits from bootstrap samples of any metric, for numbers that resampling does not bias."""
+"""Limits from bootstrap samples, for metrics that resampling does not bias."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ N_GROUPS = 200
 
 
 def percentile(data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
-    """Return quantiles over bootstrap samples, for numbers that can be too large as well as too small."""
+    """Return quantiles over bootstrap samples."""
     draws = _replicates(metric.prepare(data), data, metric, bootstrap, rng)
     low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
     return Limits(low, high)
@@ -29,8 +29,8 @@ def bca(data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.
 
     Instead of the quantile :math:`\alpha` it takes :math:`\Phi(z_0 + (z_0 + z_\alpha) / (1 - a (z_0 + z_\alpha)))`.
     The bias :math:`z_0` is the normal quantile of the share of replicates below the value. The acceleration
-    :math:`a = \sum d_g^3 / (6 (\sum d_g^2)^{3/2})` describes how the spread grows with the value: :math:`d_g` is by how
-    much the value without a group of rows lies below the mean of such values.
+    :math:`a = \sum d_g^3 / (6 (\sum d_g^2)^{3/2})` describes how the spread grows with the value, where :math:`d_g` is
+    the mean of the values without one group of rows, minus the value without group g.
 
     References
     ----------
@@ -56,15 +56,15 @@ def _replicates(
 ) -> FloatArray:
     if metric.measures == "calibration" and metric.better != "none":
         raise InputError(
-            f"percentile intervals of {metric!r} do not cover: chance makes it positive, and resampling adds as much "
-            'again. Pass method="auto".'
+            f"bootstrap intervals of {metric!r} miss the true value: chance makes the metric positive, and resampling "
+            'adds as much again. Pass method="auto".'
         )
     weights = data.weights[:, None]
     return np.concatenate([evaluate(counts * weights) for counts in bootstrap.counts(data.n_samples, rng)])
 
 
 def _without_groups(data: Data, clusters: object) -> Iterator[FloatArray]:
-    """Yield blocks of weights, (n, block), each column of the data without one group of whole clusters."""
+    """Yield blocks of weights, (n, block), in which each column leaves out one group of whole clusters."""
     groups = _clusters(data.n_samples, clusters) % N_GROUPS
     names, width = np.unique(groups), max(1, BLOCK_CELLS // data.n_samples)
     for start in range(0, len(names), width):
@@ -73,7 +73,7 @@ def _without_groups(data: Data, clusters: object) -> Iterator[FloatArray]:
 
 
 def _clusters(n: int, clusters: object) -> IntArray:
-    """Return the number of each row's cluster, or of the row itself."""
+    """Return the number of the cluster of each row; without clusters, every row is a cluster."""
     numbers = np.arange(n)
     if clusters is not None:
         for number, rows in enumerate(group_rows(clusters, n).values()):
@@ -82,7 +82,7 @@ def _clusters(n: int, clusters: object) -> IntArray:
 
 
 def _acceleration(values: FloatArray) -> float:
-    """Return a from the values without each group; 0 if they do not differ, or are infinite."""
+    """Return a, from the values without each group; 0 if they are all equal or not all finite."""
     if not len(values) or not np.isfinite(values).all():
         return 0.0
     below = values.mean() - values

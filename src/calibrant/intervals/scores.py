@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from calibrant.metrics.forecast_metric import ForecastScore
 
 N_REDRAWS = 20
-"""Redraws of the labels that say how much a mean is expected to vary, at most."""
+"""Largest number of redraws of the labels, from which the expected variance of a mean is estimated."""
 
 MOST_REDRAWN = 2 * 10**5
-"""Labels redrawn for that: with more rows there are fewer redraws."""
+"""Largest number of labels redrawn for that: with more rows there are fewer redraws."""
 
 MANY_DECIDING = 1000
-"""If at least this many rows determine the variance, its expectation is not computed: its part would be below 0.001."""
+"""If more rows than this determine the variance, its expectation is not computed: its share would be below 0.001."""
 
 Redraw: TypeAlias = Callable[[np.random.Generator], Iterator[FloatArray]]
-"""From a generator to rows (n, m) as they may have been, some of them infinite."""
-
+"""From a generator to the scores (n, m) of redrawn labels, some of which may be infinite."""
 
 RowMean: TypeAlias = "Score | ForecastScore"
 """Metrics that are means over rows, of classes and of forecasts."""
@@ -77,11 +76,11 @@ def hall_laws(
     unless rows come in clusters), the mean is :math:`m = \sum A_g / \sum B_g`, and
     :math:`u_g = (A_g - m B_g) / \sum B_g` is what the cluster contributes to its error (`law_of_sum`).
 
-    If nearly all predictions are right, a few large :math:`u_g` decide, and if by chance there are none, the standard
-    error s is far too small. Then the predictions themselves are the better guide to such rows: with the mean
-    :math:`s_0^2` of its square over labels drawn from them, and the effective number
-    :math:`\nu = (\sum u_g^2)^2 / \sum u_g^4` of rows that decide, :math:`s^2` is replaced by
-    :math:`(\nu s^2 + s_0^2) / (\nu + 1)`, unless `redraw` is None or :math:`\nu` exceeds a thousand.
+    If nearly all predictions are right, a few large :math:`u_g` determine the standard error s, and if by chance there
+    are none, it is far too small. The predictions are then the better guide: with the mean :math:`s_0^2` of the squared
+    standard error over labels drawn from them, and the effective number :math:`\nu = (\sum u_g^2)^2 / \sum u_g^4` of
+    rows that determine it, :math:`s^2` is replaced by :math:`(\nu s^2 + s_0^2) / (\nu + 1)`, unless `redraw` is None or
+    :math:`\nu` exceeds a thousand.
     """
     upper, lower, deviations = _sums(rows, weights, bootstrap)
     total, each = float(lower.sum()), np.ones(len(lower)) if copies is None else copies
@@ -99,7 +98,7 @@ def hall_laws(
 
 
 def _chance(data: object, metric: RowMean) -> Redraw | None:
-    """Return how the rows may have been if the predictions are right."""
+    """Return a function that draws the scores of rows under calibration, if the metric allows it."""
     if not isinstance(data, Predictions) or not isinstance(metric, Score):
         return None
     return lambda rng: (rows[:, None] for rows in _redrawn(data, metric, rng))
@@ -117,7 +116,7 @@ def bootstrap_t(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, 
 def _redrawn(data: Predictions, metric: Score, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Yield the scores of the rows with labels drawn from the predictions.
 
-    A row has one score for each of its labels: where there are fewer classes than redraws, those are looked up.
+    A row has one score per possible label. If there are fewer classes than redraws, these scores are computed once.
     """
     n_redraws = int(np.clip(MOST_REDRAWN // data.n_samples, 1, N_REDRAWS))
     if data.n_classes >= n_redraws:
@@ -146,10 +145,7 @@ def studentised_means(
     :math:`t^* = (m^* - m) / s^*` over bootstrap samples take the place of those of Student's law; the p-value is that
     of :math:`m / s` among the :math:`t^*`.
 
-    If nearly all predictions are right, a few large :math:`d_g` decide, and if by chance there are none, :math:`s` is
-    far too small. Then the predictions themselves are the better guide to such rows: with the mean :math:`s_0^2` over
-    labels drawn from them, and the effective number :math:`\nu = (\sum d_g^2)^2 / \sum d_g^4` of rows that decide,
-    :math:`s^2` is replaced by :math:`(\nu s^2 + s_0^2) / (\nu + 1)`, unless `redraw` is None.
+    Unless `redraw` is None, :math:`s` takes the predictions into account, as in `hall_laws`.
     """
     n, m = rows.shape
     columns, deviations = _columns(rows, weights, bootstrap)
@@ -180,7 +176,7 @@ def _sums(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> tuple[
     sums = bootstrap.cluster_sums(np.column_stack([values * mass[:, None], mass]))
     upper, lower = sums[:, :m], sums[:, m:]
     deviations = upper - lower * (upper.sum(axis=0) / lower.sum())
-    deviations[:, np.abs(deviations).max(axis=0) <= 1e-12 * np.abs(upper).max(axis=0)] = 0.0  # What rounding leaves.
+    deviations[:, np.abs(deviations).max(axis=0) <= 1e-12 * np.abs(upper).max(axis=0)] = 0.0  # Rounding errors.
     return upper, lower[:, 0], deviations
 
 
@@ -194,14 +190,14 @@ def _expected_variances(redrawn: Iterator[FloatArray], weights: FloatArray, boot
 
 
 def _steadied(errors: FloatArray, deviations: FloatArray, expected: FloatArray) -> FloatArray:
-    """Return standard errors (1, m) that one further row of the expected kind has a part in."""
+    """Return standard errors (1, m) to which the expected variance contributes like one further row."""
     deciding = _deciding(deviations, np.ones(len(deviations)))
     steadied = np.sqrt((deciding * errors**2 + expected) / (deciding + 1))
     return np.where(np.isfinite(expected), steadied, errors)
 
 
 def _deciding(deviations: FloatArray, copies: FloatArray) -> FloatArray:
-    """Return the effective number of rows that decide about the variance, by column."""
+    """Return the effective number of rows that determine the variance, by column."""
     deviations = deviations / copies[:, None]
     largest = np.abs(deviations).max(axis=0)
     shares = np.divide(deviations, largest, out=np.zeros_like(deviations), where=largest > 0) ** 2
@@ -212,7 +208,7 @@ def _deciding(deviations: FloatArray, copies: FloatArray) -> FloatArray:
 def _mean(mean: float, error: float, studentised: FloatArray, level: float) -> Mean:
     if error == 0:
         return Mean(mean, mean, mean, 1.0 if mean == 0 else 2 / (1 + len(studentised)))
-    if not studentised.any():  # All rows are equal: nothing is known but what is expected.
+    if not studentised.any():  # All rows are equal: only the expected error is known.
         studentised = _normal(len(studentised))
     low, high = np.quantile(studentised, tails(level), method="inverted_cdf").tolist()
     # With few resamples both quantiles may lie on one side of 0.
@@ -221,7 +217,7 @@ def _mean(mean: float, error: float, studentised: FloatArray, level: float) -> M
 
 
 def _normal(n: int) -> FloatArray:
-    """Return quantiles of the normal law."""
+    """Return n quantiles of the normal distribution."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(np.arange(1, n + 1) / (n + 1)))
@@ -234,7 +230,7 @@ def tail_pvalue(draws: FloatArray, value: float) -> float:
 
 
 def wilson(data: Data, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
-    """Return Wilson's limits of a share, with Kish's effective number of rows; of clusters, those of any mean."""
+    """Return Wilson's limits of a share, with Kish's effective number of rows; with clusters, those of `hall`."""
     if bootstrap.clusters is not None:
         return hall(data, metric, level, bootstrap, rng)
     weights = data.weights / data.weights.max()
@@ -245,7 +241,7 @@ def wilson(data: Data, metric: RowMean, level: float, bootstrap: Bootstrap, rng:
 
 
 def tails(level: float) -> list[float]:
-    """Return the shares below the lower and below the upper limit."""
+    """Return the probabilities below the lower and below the upper limit."""
     return [(1 - level) / 2, (1 + level) / 2]
 
 

@@ -1,4 +1,4 @@
-"""The law of an estimate whose error is a sum over independent rows, or clusters of rows."""
+"""The law of an estimate whose error is a sum over independent rows or clusters."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from calibrant._core.laws import student_quantile, student_tail
 from calibrant.intervals.limits import Limits
 
 TINY = float(np.finfo(float).tiny)
-"""Least p-value: none is 0."""
+"""Smallest p-value that is reported: none is 0."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class StudentLaw:
 
     Notes
     -----
-    If rows are skewed, the mean and its standard error are too large or too small together. Hall's transformation
+    If rows are skewed, the mean and its standard error tend to err in the same direction. Hall's transformation
 
     .. math:: g(T) = T + \tfrac13 \kappa T^2 + \tfrac1{27} \kappa^2 T^3 + \tfrac16 \kappa
                    = \frac{(1 + \kappa T / 3)^3 - 1}{\kappa} + \frac\kappa6
 
-    removes the first term of that. It increases with T, so that limits are found by its inverse.
+    removes the first-order effect of this. It increases with T, so limits are found with its inverse.
 
     References
     ----------
@@ -70,12 +70,12 @@ class StudentLaw:
         return min(1.0, max(2 * student_tail(abs(transformed), self.freedom), TINY))
 
     def _deviation(self, quantile: float) -> float:
-        """Return the T that is transformed into the quantile."""
+        """Return the T that Hall's transformation maps to the quantile."""
         shifted = quantile - self.skewness / 6
         grown = self.skewness * shifted
         if abs(grown) > 0.5:
             return float(3 / self.skewness * (np.cbrt(1 + grown) - 1))
-        if abs(grown) < 1e-15:  # Below that, the quotient of two such numbers might be anything.
+        if abs(grown) < 1e-15:  # The quotient below would be rounding error.
             return shifted
         return float(3 * np.expm1(np.log1p(grown) / 3) / self.skewness)  # Without loss of digits.
 
@@ -83,27 +83,27 @@ class StudentLaw:
 def law_of_sum(
     value: float, influences: FloatArray, masses: FloatArray, *, skewed: bool, copies: FloatArray | float = 1.0
 ) -> StudentLaw:
-    r"""Return the law of an estimate, given the influence of each row or cluster on it and the weights of these.
+    r"""Return the law of an estimate, given the influence and the weight of each row or cluster.
 
     Parameters
     ----------
     value : float
     influences : ndarray of shape (m,)
-        What the rows of each cluster, or each row, contribute to the error of the value; they sum to 0.
+        Contribution of each row or cluster to the error of the value; they sum to 0.
     masses : ndarray of shape (m,)
-        Weight of each.
+        Weight of each row or cluster.
     skewed : bool
-        Whether the error is exactly their sum, so that its skewness is theirs. That of a fitted coefficient depends on
-        how the fit bends as well, and the two about cancel.
+        Whether to correct for the skewness of the influences. That of a fitted coefficient also depends on the
+        curvature of the fit, and the two nearly cancel.
     copies : ndarray of shape (m,), default=1
-        How many equal rows share each influence and weight.
+        Number of equal rows that share each influence and weight.
 
     Notes
     -----
     With shares :math:`b_g` of the weight, :math:`s^2 = \sum u_g^2 / (1 - \sum b_g^2)`, which is :math:`m / (m - 1)`
     times the sum if all weigh the same. A sum of squares of normal :math:`b_g x_g` has
-    :math:`(\sum b_g^2)^2 / \sum b_g^4` degrees of freedom by Satterthwaite's rule. Scores and residuals have heavier
-    tails: it is halved.
+    :math:`(\sum b_g^2)^2 / \sum b_g^4` degrees of freedom by Satterthwaite's rule. This number is halved, because
+    scores and residuals have heavier tails.
     """
     shares = masses / masses.sum()
     squares = shares**2 / copies

@@ -1,4 +1,4 @@
-"""Everything a report needs to know about one set of predictive distributions."""
+"""Assessment and comparison of predictive distributions."""
 
 from calibrant.assessment.forecasts.assessing import assess_forecasts
 from calibrant.assessment.forecasts.comparison import compare_forecasts

@@ -1,4 +1,4 @@
-"""Everything a report needs to know about one set of predictive distributions."""
+"""Measure, test and judge one set of predictive distributions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,9 +9,10 @@ import numpy as np
 from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.types import IntArray, Progress, Rng
-from calibrant.assessment.forecasts.limits import LEVEL, limits_of, range_seed
+from calibrant.assessment.forecasts.limits import limits_of, range_seed
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
+from calibrant.assessment.verdict.size import CONFIDENCE
 from calibrant.assessment.work import Steps, rows_by_group
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
@@ -24,13 +25,13 @@ from calibrant.results import Estimate, ForecastAssessment, Interval, PITHistogr
 from calibrant.results.forecasts import AT_LEAST
 
 TESTED = "mace"
-"""The error that the test behind the verdict is about, in the table of metrics."""
+"""Name of the metric that measures the error in the verdict."""
 
 OF_GROUPS = ("crps-fair", "crps", "interval-coverage", "mace")
-"""What is measured of every group: there may be thousands of groups."""
+"""Metrics of every group: few, as there may be thousands of groups."""
 
 PAIRED_ROWS, PAIRED_ROWS_OF_OTHERS = 2000, 300
-"""Rows that kernel errors compare in pairs, at most: of normals, and of laws that take far longer."""
+"""Largest number of rows that kernel errors compare in pairs: of normals, and of distributions that take longer."""
 
 
 def assess_forecasts(
@@ -53,10 +54,10 @@ def assess_forecasts(
     n_resamples : int, default=999
         Redraws in the test behind the verdict.
     by : array-like of shape (n,), optional
-        A group for each row; every group has a verdict as well, and a few metrics.
+        The group of each row; every group gets a verdict as well, and a few metrics.
     tolerance : float, default=0.02
         The largest error that does not matter, in units of a probability: the verdict says whether the error is shown
-        to be within it, or beyond.
+        to be within or beyond it.
     rng : Generator, int or None
     progress : callable, optional
         Called with (steps done, steps in all); a step is a metric, its limits, the test, or a group.
@@ -68,19 +69,19 @@ def assess_forecasts(
     Notes
     -----
     The test is the omnibus test, `calibrant.hypotest.OmnibusTest`: centre, spread, shape and quantiles of the
-    transforms :math:`F_i(y_i)`, and trends of centre and spread over the forecasts. For targets that are drawn from
-    the forecasts the transforms are independent and uniform for any laws, so that uniform numbers are drawn in place of
-    targets, and the test stays exact. An ensemble counts as calibrated if the target is exchangeable with its members:
-    then all ranks are equally likely. Where a target equals a member, or a law has an atom there, the tie is broken at
-    random by numbers made of the data, so that a seed does not matter.
+    transforms :math:`F_i(y_i)`, and trends of centre and spread over the forecasts. If targets are drawn from the
+    forecasts, the transforms are independent and uniform for any distribution; so uniform numbers are drawn instead of
+    targets, and the test is exact. An ensemble counts as calibrated if the target is exchangeable with its members:
+    then all ranks are equally likely. If a target equals a member, or an atom of the distribution, the tie is broken at
+    random by numbers derived from the data, so that the seed does not matter.
 
-    Of vectors every coordinate is tested alone, of normal ones also the distance from the mean in units of the
-    covariance; the one with the smallest p-value is shown, multiplied by the number of tests (Bonferroni).
+    For vectors every coordinate is tested by itself, and for normal ones also the distance from the mean in units of
+    the covariance; the smallest p-value is shown, multiplied by the number of tests (Bonferroni).
 
     The size of the error is the mean absolute calibration error of quantiles (MACE), beside its values by chance in
-    the same redraws. What no transform shows, the test cannot see: forecasts of the overall law of the targets pass.
-    Kernel errors and scores among the metrics tell. Kernel errors are computed on at most 2000 rows, evenly spread, or
-    300 of laws other than `Normal`; the details say so.
+    the same redraws. The test cannot see errors that transforms do not show: if every forecast is the overall
+    distribution of the targets, it passes. Kernel errors and scores among the metrics reveal such errors. Kernel errors
+    are computed on at most 2000 rows, evenly spread, or 300 for distributions other than `Normal`; the details say so.
 
     Examples
     --------
@@ -150,13 +151,12 @@ def _measured(
     seed: int,
     steps: Steps,
 ) -> tuple[dict[str, Estimate], dict[str, Interval]]:
-    """Return the values of the metrics, and what is known about their limits and about chance."""
+    """Return the values of the metrics, with their limits and ranges by chance."""
     metrics, limits = dict[str, Estimate](), dict[str, Interval]()
     for key, metric in suited.items():
         if key == TESTED:
             metrics[key], limits[key] = _as_judged(metric, forecasts, judged)
-            steps.add(1)
-            steps.add(1)  # Its limits.
+            steps.add(2)  # Its value and its limits.
             continue
         rows = _compared_rows(metric, forecasts)
         some = forecasts if rows is None else forecasts.take(rows)
@@ -171,7 +171,7 @@ def _measured(
 
 
 def _as_judged(metric: Metric, forecasts: Forecasts, judged: ForecastAssessment) -> tuple[Estimate, Interval]:
-    """Return the error that the verdict is about, with its limits and its range by chance: one number everywhere."""
+    """Return the error of the verdict, with its limits and its range by chance, so that all screens show one number."""
     verdict = judged.verdict
     found = metric.estimate(forecasts)
     known = Interval(
@@ -179,7 +179,7 @@ def _as_judged(metric: Metric, forecasts: Forecasts, judged: ForecastAssessment)
         value=verdict.error,
         low=verdict.low,
         high=verdict.high,
-        level=LEVEL,
+        level=CONFIDENCE,
         method="none" if verdict.low is None else AT_LEAST,
         expected=verdict.expected,
         null=(0.0, verdict.detectable),
@@ -189,7 +189,7 @@ def _as_judged(metric: Metric, forecasts: Forecasts, judged: ForecastAssessment)
 
 
 def _compared_rows(metric: Metric, forecasts: Forecasts) -> IntArray | None:
-    """Return the rows that a kernel error is computed on if not on all."""
+    """Return the rows on which a kernel error is computed, or None for all rows and for other metrics."""
     most = PAIRED_ROWS if isinstance(forecasts.distribution, Normal) else PAIRED_ROWS_OF_OTHERS
     present = np.flatnonzero(forecasts.weights > 0)
     if metric.family != "kernel" or len(present) <= most:
@@ -207,7 +207,7 @@ class _Curves(TypedDict, total=False):
 
 
 def _curves(forecasts: Forecasts) -> _Curves:
-    """Return the figures that the laws have what is needed for; of columns of quantiles, at their own levels."""
+    """Return the figures that these distributions allow; for columns of quantiles, at their own levels."""
     law, found = forecasts.distribution, _Curves()
     levels = known_levels(law)
     if levels is not None:

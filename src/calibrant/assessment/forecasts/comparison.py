@@ -1,17 +1,19 @@
 """Several sets of predictive distributions of the same targets, with paired differences of their scores."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from calibrant import __version__
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.forecasts.limits import LEVEL, NOTHING, limits_of, range_seed
+from calibrant.assessment.comparison_plan import Cell, results_of
+from calibrant.assessment.forecasts.limits import limits_of, range_seed
+from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles
-from calibrant.hypotest import holm
 from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits
 from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT, missing_for_forecasts
 from calibrant.intervals.scores import hall_laws
@@ -22,10 +24,8 @@ from calibrant.metrics.names import chosen_metrics
 from calibrant.results import Compared, Comparison, Difference
 
 DEFAULT_METRICS = ("crps-fair", "crps", "log-score", "pinball", "interval-score", "interval-coverage", "mace")
-"""What is compared by default, as far as the laws of all models have it; of ensembles the fair CRPS alone, which also
-decides what is advised."""
-
-Cell = tuple[str, str]
+"""Metrics that are compared by default, if the distributions of all models have them. For ensembles the fair CRPS
+replaces the CRPS; advice is based on it as well."""
 
 
 def compare_forecasts(
@@ -43,15 +43,15 @@ def compare_forecasts(
     Parameters
     ----------
     models : mapping of str to Forecasts
-        With the same targets and weights, row by row; the kinds of laws may differ.
+        Models with the same targets and weights, row by row; the kinds of distributions may differ.
     metrics : sequence of names in FORECAST_METRICS, optional
         By default scores, coverage and MACE.
     baseline : str, optional
-        The one that the others are compared with; the first, if not given.
+        The model that the others are compared with; by default the first.
     by : array-like of shape (n,), optional
-        A group for each row; the models are compared in each group as well.
+        The group of each row; the models are compared in each group as well.
     intervals : bool, default=True
-        Whether each value has limits of its own, and what chance makes of it.
+        Whether each value gets its own limits and its range by chance.
     progress : callable, optional
         Called with (values done, values in all).
     rng : Generator, int or None
@@ -62,8 +62,8 @@ def compare_forecasts(
 
     Notes
     -----
-    Differences of scores are means over rows: Student's law corrected for skewness gives limits and p-values. Those of
-    calibration errors have none, as the bias by chance does not cancel.
+    Differences of scores are means over rows: limits and p-values are by Student's law, corrected for skewness.
+    Differences of calibration errors have none, as the bias by chance does not cancel.
 
     Examples
     --------
@@ -84,13 +84,13 @@ def compare_forecasts(
         for name, rows in parts.items()
     }
     settings = {"version": __version__, "seed": rng if isinstance(rng, int) else None}
-    return Comparison(**{**vars(whole), "groups": groups, "settings": settings})
+    return replace(whole, groups=groups, settings=settings)
 
 
 def _checked(models: Mapping[str, Forecasts], baseline: str | None) -> str:
     """Return the name of the baseline, and refuse models of other targets."""
     if len(models) < 2:
-        raise InputError("compare needs at least two sets of forecasts.")
+        raise InputError("compare needs at least two sets of forecasts, but got one. Use assess_forecasts for one.")
     first = next(iter(models))
     for name, one in models.items():
         if not isinstance(one, Forecasts):
@@ -135,14 +135,14 @@ def _compared(
         baseline=baseline,
         n_samples=models[baseline].n_samples,
         n_resamples=0,
-        level=LEVEL,
+        level=CONFIDENCE,
         entries=tuple(entries),
         about={key: metric.about() for key, metric in metrics.items()},
     )
 
 
 def _chosen(models: Mapping[str, Forecasts], baseline: str, names: Sequence[str] | None) -> Mapping[str, Metric]:
-    """Return metrics that all models have what is needed for; at the levels of columns of quantiles, if there are."""
+    """Return the metrics that all models have; if any model gives columns of quantiles, at the levels of these."""
     limited = [f for f in models.values() if isinstance(f.distribution, Quantiles)]
     if len({f.distribution.levels.tobytes() for f in limited if isinstance(f.distribution, Quantiles)}) > 1:
         raise InputError("columns of quantiles can be compared only at the same levels, but these differ.")
@@ -159,23 +159,14 @@ def _differences(
     models: Mapping[str, Forecasts], baseline: str, metrics: Mapping[str, Metric], values: Mapping[Cell, float]
 ) -> dict[Cell, Difference]:
     """Return the paired differences to the baseline, with p-values adjusted for their number."""
-    cells = [
-        (model, key)
-        for model, key in values
-        if model != baseline and not np.isinf(values[model, key]) and not np.isinf(values[baseline, key])
-    ]
-    known = {cell: _limits(metrics[cell[1]], models[baseline], models[cell[0]]) for cell in cells}
-    pvalues = {cell: limits.pvalue for cell, limits in known.items() if limits.method != "none"}
-    adjusted = holm(pvalues) if pvalues else {}
-    return {
-        (model, key): Difference(
-            value=values[model, key] - values[baseline, key],
-            **known[model, key]._asdict(),
-            adjusted=adjusted.get((model, key), 1.0),
-            is_significant=known[model, key].exclude_zero,
-        )
-        for model, key in cells
+    changes = {
+        (model, key): value - values[baseline, key]
+        for (model, key), value in values.items()
+        if model != baseline and not np.isinf(value) and not np.isinf(values[baseline, key])
     }
+    return results_of(
+        changes, {(model, key): _limits(metrics[key], models[baseline], models[model]) for model, key in changes}
+    )
 
 
 def _limits(metric: Metric, first: Forecasts, second: Forecasts) -> DifferenceLimits:
@@ -190,5 +181,5 @@ def _limits(metric: Metric, first: Forecasts, second: Forecasts) -> DifferenceLi
     differ = int(np.count_nonzero(rows[first.weights > 0]))
     if 0 < differ < FEWEST_DIFFERENT:
         return DifferenceLimits(None, None, 1.0, "none", DIFFERENT)
-    (law,) = hall_laws(rows[:, None], first.weights, NOTHING)
-    return DifferenceLimits(*law.limits(LEVEL), law.pvalue(), "hall")
+    (law,) = hall_laws(rows[:, None], first.weights, NO_RESAMPLING)
+    return DifferenceLimits(*law.limits(CONFIDENCE), law.pvalue(), "hall")

@@ -1,35 +1,29 @@
-"""Confidence limits of measures of forecasts, and what chance makes of them, within bounds on their time."""
+"""Confidence limits of metrics of forecasts and their ranges by chance, within bounds on their time."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, Rng
+from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.forecasts import Distribution, Forecasts, Laplace, MvNormal, Normal, Samples
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import KCE, SKCE, Metric, QuantileCalibration
-from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Interval
 from calibrant.results.forecasts import AT_LEAST
 
-LEVEL = 0.95
-"""Level of all limits."""
-
 MOST_REDRAWS, FEWEST_REDRAWS = 199, 39
-"""Redraws of the targets for the range of measures if the forecasts were calibrated, which is for information only."""
+"""Redraws of the targets for the range of metrics by chance, which is for information only."""
 
 SIGNED_REDRAWS = 999
-"""Of squared kernel errors, whose redraws are signs of rows and take a moment."""
+"""Redraws for squared kernel errors, which redraw only signs of rows and are fast."""
 
 RANGE_CELLS = 4 * 10**6
-"""Redraws times rows times members of an ensemble: with more of them there are fewer redraws."""
-
-NOTHING = Bootstrap(1)
-"""Limits are formulas: nothing is resampled."""
+"""Redraws times rows times members of an ensemble: with more rows or members there are fewer redraws."""
 
 
 def range_seed(rng: Rng) -> int:
-    """Return the seed of all ranges by chance: a number as it is, so that commands with one seed show one range."""
+    """Return the seed of all ranges by chance; an int is used as it is, so that commands with one seed agree."""
     return rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
 
 
@@ -42,24 +36,24 @@ def limits_of(metric: Metric, forecasts: Forecasts, value: float, seed: int) -> 
     forecasts : Forecasts
     value : float
     seed : int
-        From `range_seed`. Each range has draws of its own, and does not depend on what was drawn before.
+        From `range_seed`. Each range has its own draws, and does not depend on what was drawn before.
     """
     null, rng = None, np.random.default_rng(seed)
-    if has_range(metric, forecasts, NOTHING) and _is_quick(metric, forecasts.distribution):
+    if has_range(metric, forecasts, NO_RESAMPLING) and _is_quick(metric, forecasts.distribution):
         law = forecasts.distribution
         cells = forecasts.n_samples * (law.n_draws if isinstance(law, Samples) else 1)
         n_redraws = int(np.clip(RANGE_CELLS // cells, FEWEST_REDRAWS, MOST_REDRAWS))
         null = metric.by_chance(forecasts, SIGNED_REDRAWS if isinstance(metric, SKCE) else n_redraws, rng)
         if null is not None and np.isinf(null).any():  # As of ENCE, if ensembles of one member have no spread.
             null = None
-    known = known_interval(forecasts, metric, value, LEVEL, NOTHING, rng, null)
+    known = known_interval(forecasts, metric, value, CONFIDENCE, NO_RESAMPLING, rng, null)
     if isinstance(metric, QuantileCalibration) and known is not None:
         low, high, reason = limits_of_coverage(value, forecasts.weights[forecasts.weights > 0])
         return replace(known, low=low, high=high, reason=reason, method="none" if low is None else AT_LEAST)
     if known is not None and known.reason and not _is_quick(metric, forecasts.distribution):
         slow = "the range by chance of such forecasts takes too long to compute"
         known = replace(known, reason=f"{known.reason}; {slow}")
-    # What is 0 on average is not shown as the mean of some draws.
+    # The mean of an unbiased error is exactly 0, whatever the mean of some draws is.
     unbiased = isinstance(metric, SKCE) and not isinstance(metric, KCE) and metric.unbiased
     return replace(known, expected=0.0) if known is not None and null is not None and unbiased else known
 
@@ -67,15 +61,15 @@ def limits_of(metric: Metric, forecasts: Forecasts, value: float, seed: int) -> 
 def limits_of_coverage(error: float, weights: FloatArray, n_tests: int = 1) -> tuple[float | None, float | None, str]:
     r"""Return limits of an error of the coverage of quantiles or intervals, or why there are none.
 
-    The distribution of n transforms is nowhere further than :math:`\epsilon = \sqrt{\log(2 m / 0.05) / (2 n)}` from the
-    true one in any of m tests (Dvoretzky, Kiefer, Wolfowitz, with Massart's constant), so that no mean distance of
-    levels is either: the limits hold with a probability of at least 95%.
+    With a probability of at least 95%, the empirical distribution of n transforms differs nowhere from the true one by
+    more than :math:`\epsilon = \sqrt{\log(2 m / 0.05) / (2 n)}` in any of m tests (Dvoretzky, Kiefer, Wolfowitz, with
+    Massart's constant). Then no mean distance between levels and shares is off by more either.
 
     Parameters
     ----------
     error : float
     weights : array of shape (n,)
-        Of the rows that count.
+        Weights of the rows, all positive.
     n_tests : int, default=1
 
     Examples
@@ -91,5 +85,5 @@ def limits_of_coverage(error: float, weights: FloatArray, n_tests: int = 1) -> t
 
 
 def _is_quick(metric: Metric, law: Distribution) -> bool:
-    """Whether redraws take a moment: kernel errors of laws without closed forms take seconds."""
+    """Return whether redraws are fast: kernel errors of distributions without closed forms take seconds."""
     return metric.family != "kernel" or all(isinstance(part, (Normal, Laplace, MvNormal)) for part in law.components)

@@ -9,30 +9,32 @@ from calibrant.assessment.forecasts.limits import limits_of_coverage
 from calibrant.assessment.verdict import LEVEL, TOLERANCE
 from calibrant.assessment.verdict.sentences import with_few_redraws
 from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_with
+from calibrant.hypotest.finding.facts import SIGNIFICANT_Z
 from calibrant.hypotest.forecasts.evidence import LOW_HIGH
 from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.results import TestResult, Verdict
 from calibrant.results.assessment import smallest_pvalue
 
-SIGNIFICANT_Z = 1.96
-"""A deviation of this many standard errors has a direction."""
-
 HALVES = {"high": ("higher", "lower"), "wide": ("wider", "narrower")}
-"""What the parts of the rows are called over which there is a trend, by the last word of its direction."""
+"""Names of the two halves of the forecasts, by the last word of the direction of a trend."""
 
 MIXED = "too narrow in parts and too wide in others"
 """What is wrong with a shape, if nothing more is known."""
 
 ALIKE = (
-    "No calibrator here corrects a trend of the centre: each moves all forecasts alike. Refit the model, or put a "
-    "regression of targets on its predictions, fitted to other rows, in their place."
+    "No calibrator here corrects a trend of the centre: each moves all forecasts alike. Refit the model, or replace "
+    "its predictions by a regression of the targets on them, fitted to other rows."
 )
+"""What to do about a trend of the centre."""
+
 BY_PARTS = (
     "No calibrator here corrects a spread that is wrong in parts of such forecasts. Refit the model, or fit a "
     "calibrator to the rows of each part."
 )
-BY_WIDTH = "The calibrator for that is spread-by-level."
-"""What to do about a trend: of the centre; of the spread, if nothing mends it; of the spread over the width of laws."""
+"""What to do about a trend of the spread that no calibrator corrects."""
+
+BY_WIDTH = "The calibrator spread-by-level corrects this."
+"""What to do about a trend of the spread over the predicted width."""
 
 HIDDEN = "it differs between forecasts, which the mean over all rows hides"
 """Why a small error is not known to be within the tolerance if there is a trend."""
@@ -44,7 +46,7 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
     Parameters
     ----------
     worst : Transforms
-        Those that the test is about.
+        The transforms that the test is about.
     test : TestResult
     tolerance : float, default=0.02
         The largest error that does not matter.
@@ -82,7 +84,7 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
 
 
 def about_a_trend(worst: Transforms, test: TestResult) -> str:
-    """Say what mends the trend that revealed an error; nothing if no trend did."""
+    """Say what corrects the trend that revealed an error; empty if no trend did."""
     part = _part(test)
     if test.pvalue > LEVEL or part.name != "trend":
         return ""
@@ -154,7 +156,7 @@ def _code(worst: Transforms, part: _Part) -> str:
 
 
 def _direction(worst: Transforms) -> str:
-    """Name the strongest deviation: of the transforms to one side, or of the intervals that would hold the targets."""
+    """Name the strongest deviation: of the transforms to one side, or of the width of intervals."""
     scale = np.sqrt(12 * worst.n_effective)  # A uniform number has the variance 1 / 12.
     shift = (worst.mean((worst.lower + worst.upper) / 2) - 0.5) * scale if worst.central else 0.0
     width = (worst.mean(worst.needed) - 0.5) * scale
@@ -167,7 +169,7 @@ def _direction(worst: Transforms) -> str:
 
 def _contradicts(worst: Transforms, width: float) -> bool:
     """Return whether narrow or wide intervals err in the direction opposite to the average."""
-    for level in worst.spoken:
+    for level in worst.named_levels:
         z = (level - worst.coverage(level)) * np.sqrt(worst.n_effective / (level * (1 - level)))
         if z * np.sign(width) < -SIGNIFICANT_Z:
             return True
@@ -175,15 +177,15 @@ def _contradicts(worst: Transforms, width: float) -> bool:
 
 
 def _off_alone(worst: Transforms) -> str:
-    """Name intervals that hold more or fewer targets than chance explains, where the error of all levels does not."""
+    """Name intervals that hold more or fewer targets than chance explains, if the test as a whole finds nothing."""
     from scipy.special import ndtri
 
-    if not worst.central or not worst.spoken:
+    if not worst.central or not worst.named_levels:
         return ""
-    bar = float(-ndtri(LEVEL / 2 / len(worst.spoken)))
+    bar = float(-ndtri(LEVEL / 2 / len(worst.named_levels)))
     off = {
         level: (worst.coverage(level) - level) * np.sqrt(worst.n_effective / (level * (1 - level)))
-        for level in worst.spoken
+        for level in worst.named_levels
     }
     parts = [
         f"{percent(level)} {worst.regions} hold {'more' if z > 0 else 'fewer'}"
@@ -196,21 +198,22 @@ def _off_alone(worst: Transforms) -> str:
 
 
 def _headline(code: str, worst: Transforms, tolerance: float, part: _Part, *, slightly: bool) -> str:
-    """Say it in one sentence."""
+    """Return the verdict in one sentence."""
     words = _in_parts(worst, part.direction) if part.name == "trend" else _sentence(code, worst, tolerance, part)
     return f"Slightly {words[0].lower()}{words[1:]}" if slightly else words
 
 
 def _held(worst: Transforms) -> str:
-    """Say how many targets are in regions that are known."""
-    if not worst.spoken:
+    """Say which share of the targets lies in the known regions."""
+    if not worst.named_levels:
         first, last = worst.ends
-        words = (
-            f"the quantiles of level {as_given(first)} and {as_given(last)}, which are {percent(last - first)} of "
-            "their distribution,"
+        return (
+            f"{percent(worst.between, 1)} of the targets are between the quantiles of level {as_given(first)} and "
+            f"{as_given(last)}, where {percent(last - first)} are expected"
         )
-        return f"between {words} are {percent(worst.between, 1)} of the targets"
-    parts = [f"{percent(level)} {worst.regions} hold {percent(worst.coverage(level), 1)}" for level in worst.spoken]
+    parts = [
+        f"{percent(level)} {worst.regions} hold {percent(worst.coverage(level), 1)}" for level in worst.named_levels
+    ]
     return ", ".join([f"{parts[0]} of the targets", *parts[1:]])
 
 
@@ -228,15 +231,15 @@ def _in_parts(worst: Transforms, direction: str) -> str:
             f"{second} half"
         )
         return f"{start}{percent(above, 1)} of the targets {where}{about}."
-    if worst.spoken:
-        level = worst.spoken[-1]
-        said = f"{percent(level)} {worst.regions} hold"
+    if worst.named_levels:
+        level = worst.named_levels[-1]
         inside, outside = upper.coverage(level), lower.coverage(level)
+        held = f"{percent(level)} {worst.regions} hold {percent(inside, 1)} of the targets"
     else:
-        said = "between the first and the last quantile are"
         inside, outside = upper.between, lower.between
+        held = f"{percent(inside, 1)} of the targets are between the first and the last quantile"
     where = f"in the {first} half of the forecasts, {percent(outside, 1)} in the {second} half"
-    return f"{start}{said} {percent(inside, 1)} of the targets {where}{about}."
+    return f"{start}{held} {where}{about}."
 
 
 def _sentence(code: str, worst: Transforms, tolerance: float, part: _Part) -> str:

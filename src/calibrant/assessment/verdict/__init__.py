@@ -1,4 +1,4 @@
-"""The verdict: what a test found and how large it is, in words that a person reads first."""
+"""The verdict that a person reads first: what the test found, and how large it is."""
 
 from calibrant.assessment.verdict.judge import TOLERANCE, Examined, check_tolerance, examine, judge
 from calibrant.assessment.verdict.size import SIZE, Size, measure_size

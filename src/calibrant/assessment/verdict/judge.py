@@ -1,4 +1,4 @@
-"""From numbers to a verdict: whether anything was found, in which direction, and whether it is large."""
+"""From numbers to a verdict: whether an error was found, in which direction, and whether it is large."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from calibrant.assessment.verdict.size import (
 from calibrant.exceptions import InputError
 from calibrant.hypotest import OmnibusTest
 from calibrant.hypotest.finding.facts import facts_of, kind_of, slope_of
-from calibrant.hypotest.finding.revealed import LEVEL, Evidence, evidence_of, in_words
+from calibrant.hypotest.finding.revealed import LEVEL, Revealed, in_words, revealed_in
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult, Verdict
 
@@ -28,14 +28,14 @@ TOLERANCE = 0.02
 """The largest calibration error that does not matter, by default."""
 
 SIZE_RESAMPLES = 199
-"""Number of redraws that show how large the error is by chance."""
+"""Number of redraws for the size of the error by chance."""
 
 MOST_CLASSES = 100
 """With more classes, only the class that revealed the error is measured separately."""
 
 
 def check_tolerance(tolerance: float) -> None:
-    """Refuse what is no error of probabilities."""
+    """Refuse tolerances that are not between 0 and 1."""
     if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 < tolerance < 1:
         raise InputError(f"tolerance must be a number above 0 and below 1, such as 0.02, but is {tolerance!r}.")
 
@@ -69,7 +69,8 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
     ----------
     predictions : Predictions
     test : TestResult
-        Decides whether something is wrong: an exact test, preferably an `OmnibusTest`, which says what revealed it.
+        The test that decides whether something is wrong: an exact one, preferably an `OmnibusTest`, which says what
+        revealed it.
     size : Size
         How large the error is.
     tolerance : float, default=0.02
@@ -81,17 +82,17 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
 
     Notes
     -----
-    Whether something is found depends on the p-value alone, how bad it is on the limits of the error alone: both within
-    the tolerance, both above, or neither. For more than two classes the error is that of the confidence; if a class or
-    the runners-up revealed it, the errors of these classes against the rest must be within the tolerance as well.
+    Whether something is found depends on the p-value alone, and how bad it is on the limits of the error alone: both
+    within the tolerance, both beyond, or neither. For more than two classes the error is that of the confidence; if a
+    class or the runners-up revealed it, the errors of classes against the rest must be within the tolerance as well.
     """
     is_found = test.pvalue <= LEVEL
     binary = predictions.n_classes == 2
     view = predictions if binary else predictions.top_label()
     facts = facts_of(view)
     direction = kind_of(facts, binary=binary)
-    evidence = evidence_of(test, direction, facts)
-    classes = _class_sizes(predictions, evidence) if is_found else []
+    revealed = revealed_in(test, direction, facts)
+    classes = _class_sizes(predictions, revealed) if is_found else []
     scale = _scale(size, tolerance, is_found=is_found, classes=classes)
     code = direction if is_found else ("calibrated" if scale == WITHIN else "consistent")
     case = Case(
@@ -99,7 +100,7 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
         predictions=predictions,
         facts=facts,
         test=test,
-        evidence=evidence,
+        revealed=revealed,
         size=size,
         scale=scale,
         tolerance=tolerance,
@@ -121,27 +122,27 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
         reason=size.reason,
         size=scale,
         tolerance=tolerance,
-        gave_away=in_words(evidence) if is_found else "",
-        part=evidence.part if is_found else "",
+        gave_away=in_words(revealed) if is_found else "",
+        part=revealed.part if is_found else "",
         slope=case.slope,
     )
 
 
 def _scale(size: Size, tolerance: float, *, is_found: bool, classes: Sequence[ClassSize]) -> str:
-    """Return where the limits lie; what was not found is never beyond, and within only if the classes are as well."""
+    """Compare the limits with the tolerance: never beyond if no error was found, and within only if all classes are."""
     scale = compare_with(tolerance, size.low, size.high)
     if scale == WITHIN and any(compare_with(tolerance, one.low, one.high) != WITHIN for one in classes):
         return UNKNOWN
     return UNKNOWN if scale == BEYOND and not is_found else scale
 
 
-def _class_sizes(predictions: Predictions, evidence: Evidence) -> list[ClassSize]:
-    """Measure classes that may be wrong by themselves: the one that revealed the error, or all if they are few."""
-    if predictions.n_classes == 2 or not evidence.is_about_classes:
+def _class_sizes(predictions: Predictions, revealed: Revealed) -> list[ClassSize]:
+    """Measure the class that revealed the error, or all classes if they are few, unless the confidence revealed it."""
+    if predictions.n_classes == 2 or not revealed.is_about_classes:
         return []
     names = [str(name) for name in predictions.classes]
-    if evidence.class_name in names:
-        return [class_size(predictions, names.index(str(evidence.class_name)))]
+    if revealed.class_name in names:
+        return [class_size(predictions, names.index(str(revealed.class_name)))]
     if len(names) > MOST_CLASSES:
         return [ClassSize("", 0.0, None, None)]
     return [class_size(predictions, c) for c in range(len(names))]

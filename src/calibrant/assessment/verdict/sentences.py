@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant
 from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of
-from calibrant.hypotest.finding.revealed import IMPOSSIBLE, LEVEL, Evidence, at_length, in_words
+from calibrant.hypotest.finding.revealed import IMPOSSIBLE, LEVEL, Revealed, at_length, in_words
 from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
@@ -18,18 +18,18 @@ ROUNDING = 1e-12
 """Shares below this are 0: sums of weights are rounded."""
 
 EXTREMITY = {"over-confident": "too extreme", "under-confident": "too timid"}
-"""What the words for confidence say about the probability of class 1."""
+"""The words for confidence, applied to the probability of class 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """All that the sentences speak of."""
+    """Everything that the sentences are about."""
 
     code: str
     predictions: Predictions
     facts: Facts
     test: TestResult
-    evidence: Evidence
+    revealed: Revealed
     size: Size
     scale: str
     tolerance: float
@@ -43,13 +43,13 @@ class Case:
 
     @property
     def is_rough(self) -> bool:
-        """Whether the redraws of the test, which keep the weights, are only about what chance makes."""
+        """Whether the test is only approximate, because its redraws keep weights that depend on the labels."""
         # A sketch has no weights of rows.
         return isinstance(self.predictions, Predictions) and weights_follow_labels(self.predictions)
 
     @property
     def is_binary(self) -> bool:
-        """Whether the sentences speak of class 1 rather than of the confidence."""
+        """Whether the sentences are about class 1 rather than about the confidence."""
         return self.predictions.n_classes == 2
 
     @property
@@ -59,19 +59,19 @@ class Case:
 
     @property
     def rarer(self) -> float:
-        """The share of the rarer of two classes: as observed, or as predicted if only one was observed."""
+        """The observed share of the rarer of two classes, or the predicted one if only one class was observed."""
         shares = (min(share, max(0.0, 1 - share)) for share in (self.facts.observed, self.facts.predicted))
         return next((share for share in shares if share > ROUNDING), 0.0)
 
     @property
     def is_certain(self) -> bool:
-        """Whether what the error is about, P(class 1) or the confidence, is exactly 0 or 1 in every row."""
+        """Whether P(class 1), or the confidence with more than two classes, is exactly 0 or 1 in every row."""
         view = self.predictions if self.is_binary else self.predictions.top_label()
         return not view.probs.all(axis=1).any()
 
 
 def headline(case: Case) -> str:
-    """Say it in one sentence: what it is, and the two numbers that a person can check."""
+    """Return the verdict in one sentence: the kind of error, and two numbers that a person can check."""
     facts = _about_the_event(case) if case.is_binary else _about_confidence(case)
     return f"{_lead(case)}: {facts}"
 
@@ -92,10 +92,10 @@ def _kind(case: Case) -> str:
         return f"{EXTREMITY[case.code]} ({case.code})"
     if case.code != "miscalibrated":
         return case.code
-    if case.evidence.part == IMPOSSIBLE:
-        return f"miscalibrated, with {in_words(case.evidence)}"
-    if not case.is_binary and (case.evidence.is_about_classes or case.evidence.direction):
-        return f"miscalibrated in {in_words(case.evidence)}"
+    if case.revealed.part == IMPOSSIBLE:
+        return f"miscalibrated, with {in_words(case.revealed)}"
+    if not case.is_binary and (case.revealed.is_about_classes or case.revealed.direction):
+        return f"miscalibrated in {in_words(case.revealed)}"
     return "miscalibrated, in both directions"
 
 
@@ -118,7 +118,7 @@ def _about_the_slope(case: Case) -> str:
 
 
 def _beside_one(slope: float) -> str:
-    """Return two digits, or as many as show on which side of 1 it is.
+    """Return a slope with two digits, or with as many as show on which side of 1 it is.
 
     Examples
     --------
@@ -133,15 +133,15 @@ def _about_confidence(case: Case) -> str:
     confidence, accuracy = percentages(case.facts.predicted, case.facts.observed)
     claims = f"its confidence is {confidence} on average, and it is right {accuracy} of the time"
     names = [str(name) for name in case.predictions.classes]
-    if case.code != "miscalibrated" or case.evidence.class_name not in names:
+    if case.code != "miscalibrated" or case.revealed.class_name not in names:
         return f"{claims}."
-    one = facts_of(case.predictions.one_vs_rest(names.index(case.evidence.class_name)))
+    one = facts_of(case.predictions.one_vs_rest(names.index(case.revealed.class_name)))
     predicted, observed = percentages(one.predicted, one.observed)
     return f"its probability is {predicted} on average where {observed} are observed; {claims}."
 
 
 def explain(case: Case) -> str:
-    """Give the numbers: the error, its limits and its size by chance, the test, and what both mean together."""
+    """Return the explanation: the error with its limits and its size by chance, the test, and what they mean."""
     sentences = [_about_the_error(case), _about_the_test(case), _about_the_size(case)]
     if case.is_coarse and case.scale != BEYOND:
         sentences.append(
@@ -169,7 +169,7 @@ def _about_the_error(case: Case) -> str:
 
 
 def with_few_redraws(test: TestResult) -> str:
-    """Say that so few redraws can never give a p-value that speaks against calibration; nothing if they can."""
+    """Say that so few redraws can never give a p-value against calibration; empty if they can."""
     smallest = smallest_pvalue(test) or 0.0
     if smallest <= LEVEL:
         return ""
@@ -179,16 +179,16 @@ def with_few_redraws(test: TestResult) -> str:
 
 
 def _about_the_test(case: Case) -> str:
-    which = "test, rough as the weights follow the labels," if case.is_rough else "exact test"
+    which = "test, approximate as the weights depend on the labels," if case.is_rough else "exact test"
     found = f"The {which} gives {pvalue(case.test.pvalue, smallest_pvalue(case.test))}"
     few = with_few_redraws(case.test)
     if few:
         return f"{found}{few}."
     if not case.is_found and case.size.error > case.size.detectable:
-        return f"{found}, over several kinds of errors together: a single one above its usual range is not enough."
-    if not case.is_found or not case.evidence.part:
+        return f"{found}. It combines several kinds of errors: a single one above its usual range is not enough."
+    if not case.is_found or not case.revealed.part:
         return f"{found}."
-    return f"{found}; what revealed it: {at_length(case.evidence)}."
+    return f"{found}; what revealed it: {at_length(case.revealed)}."
 
 
 def _about_the_size(case: Case) -> str:
@@ -216,7 +216,7 @@ def _about_the_worst(worst: ClassSize | None) -> str:
 
 
 def percentages(first: float, second: float) -> tuple[str, str]:
-    """Write two shares with one digit behind the point, more if one is rare or both would look alike.
+    """Write two shares as percentages with one decimal, or more if one is rare or both would look alike.
 
     Examples
     --------

@@ -12,16 +12,19 @@ from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 
 SIZE = "rms-debiased"
-"""The metric that says how large the error is: the only one of its kind with limits that are known to cover."""
+"""Name of the metric for the size of the error: the only calibration error with limits that are known to cover."""
 
 CONFIDENCE = 0.95
-"""Level of the limits; so an upper limit is too low in 2.5 of 100 data sets."""
+"""Level of all limits in an assessment."""
+
+NO_RESAMPLING = Bootstrap(1)
+"""For limits by formulas, which resample nothing."""
 
 WITHIN, BEYOND, UNKNOWN = "within tolerance", "beyond tolerance", "not known"
 
 
 class Size(NamedTuple):
-    """The error with its limits, or the reason why there are none; its mean, 95% quantile and draws by chance."""
+    """The error with its limits, or the reason why it has none; its mean, 95% quantile and draws by chance."""
 
     error: float
     low: float | None
@@ -49,9 +52,9 @@ def class_size(predictions: Predictions, c: int) -> ClassSize:
 
 
 def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> Size:
-    """Measure the error, of P(class 1) for two classes and of the confidence for more, and redraw labels for it."""
+    """Measure the error of P(class 1), or of the confidence with more than two classes, and its size by chance."""
     metric = METRICS[SIZE]
-    # It sees no more than whether the predicted class is right, which is quicker to draw than a label.
+    # The error of the confidence needs only whether the predicted class is right, which is faster to draw than a label.
     null: Literal["full", "top-label"] = "full" if predictions.n_classes == 2 else "top-label"
     redrawn = ConsistencyTest(metric, n_resamples, null)(predictions, rng=rng)
     low, high, reason = limits(predictions)
@@ -60,12 +63,12 @@ def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Gene
 
 
 def limits(predictions: Predictions) -> tuple[float | None, float | None, str]:
-    """Return the limits of the error, or why there are none."""
-    metric, nothing = METRICS[SIZE], Bootstrap(1)  # Nothing is resampled.
-    reason = why_not(metric, predictions, nothing)
+    """Return the limits of the error, or the reason why it has none."""
+    metric = METRICS[SIZE]
+    reason = why_not(metric, predictions, NO_RESAMPLING)
     if reason:
         return None, None, reason
-    found = METHODS["debiased"](predictions, metric, CONFIDENCE, nothing, np.random.default_rng(0))
+    found = METHODS["debiased"](predictions, metric, CONFIDENCE, NO_RESAMPLING, np.random.default_rng(0))
     return found.low, found.high, ""
 
 

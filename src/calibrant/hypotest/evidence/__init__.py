@@ -1,1 +1,1 @@
-"""What the omnibus test looks at: statistics that need no fit to the labels, evaluated on many redraws of them."""
+"""Statistics of the omnibus test, which need no fit to the labels and are evaluated on many redraws of them."""

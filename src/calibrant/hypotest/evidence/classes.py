@@ -17,7 +17,7 @@ ROUNDING = 1e-13
 """A variance below this share of the mean square counts as 0."""
 
 ROWS_TRIED = 64
-"""Rows among which the origin of log-odds is looked for."""
+"""Number of rows among which the origin of the log-odds is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +32,17 @@ class ClassEvidence(Evidence):
     - "slope": :math:`x_{ik} = \log p_{ik}`, over all rows and classes. It is the derivative of the log-likelihood by
       the inverse temperature;
     - "class bias": :math:`x_{ik} = 1`, one per class. It is multiplied by the fourth root of the class's variance
-      relative to the largest: in full standard deviations the many rare classes would hide a frequent one, whose
-      error weighs more, and without any standardisation the frequent ones all others;
+      relative to the largest. In standard deviations alone, the many rare classes would hide an error of a frequent
+      class, which matters more; without standardisation, the frequent classes would hide all others;
     - "class count": the same difference relative to what is expected, so that a rare class counts as much as a frequent
       one. With the observed sum of weights :math:`O_k`, the expected one :math:`E_k` and its variance :math:`V_k` it is
       the signed root of Poisson's deviance, :math:`2 (O_k \log(O_k / E_k) - O_k + E_k) \, E_k / V_k`. Standard
-      deviations would not do: a single event of a class that is hardly expected is many of them;
+      deviations would not do: a single event of a class that is hardly expected amounts to many of them;
     - "class slope": :math:`x_{ik} = \log \frac{p_{ik}}{1 - p_{ik}}` minus its mean with weights
       :math:`w_i^2 p_{ik} (1 - p_{ik})`, one per class.
 
-    Of a class the score is divided by :math:`\sqrt{\sum_i w_i^2 x_{ik}^2 p_{ik} (1 - p_{ik})}`, over all classes by the
-    root of the summed variances of :math:`w_i x_{i y}`.
+    The score of one class is divided by :math:`\sqrt{\sum_i w_i^2 x_{ik}^2 p_{ik} (1 - p_{ik})}`, that of all classes
+    by the root of the summed variances of :math:`w_i x_{i y}`.
     """
 
     probs: FloatArray
@@ -85,7 +85,7 @@ class ClassEvidence(Evidence):
         )
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
-        """Return the score of all classes, and those of each class."""
+        """Return the score of all classes together, and three scores of each class."""
         chosen = np.take_along_axis(self.probs, labels, axis=1)
         logs, odds = logs_and_odds(chosen)
         logs, odds = self.weights[:, None] * logs, self.weights[:, None] * odds
@@ -95,7 +95,7 @@ class ClassEvidence(Evidence):
         return self.of_sums(logs.sum(axis=0), weights, odds)
 
     def of_sums(self, logs: FloatArray, weights: FloatArray, odds: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the same from sums over labels: of their logarithms, (B,), and by class, (K, B)."""
+        """Return the components from sums of logarithms, (B,), and of weights and log-odds per class, (K, B)."""
         rows = self.row_scale * logs[None] - self.row_mean
         biases = weights - self.bias_means[:, None]
         slopes = odds - self.centres[:, None] * weights - self.slope_means[:, None]
@@ -109,11 +109,13 @@ class ClassEvidence(Evidence):
 
 
 class Moments(NamedTuple):
-    """Sums over all rows; log-odds are counted from those of the first row, `origin`.
+    """Sums over all rows.
 
     Attributes
     ----------
-    origin, variances, odds, squares : ndarray of shape (K,)
+    origin : ndarray of shape (K,)
+        Log-odds of a typical row, which are subtracted from all log-odds below.
+    variances, odds, squares : ndarray of shape (K,)
         Sums of the variances of weighted labels, of these times the log-odds, and times their squares.
     expected, expected_odds : ndarray of shape (K,)
         Expected sums of the weights, and of the weighted log-odds, of the labels of a class.
@@ -132,7 +134,7 @@ class Moments(NamedTuple):
 
 
 def _moments(probs: FloatArray, weights: FloatArray) -> Moments:
-    """Compute them a block of rows at a time: no copy of the matrix is made."""
+    """Compute the sums one block of rows at a time, without a copy of the matrix."""
     origin = _origin(probs[:ROWS_TRIED], weights[:ROWS_TRIED])
     width = max(1, BLOCK_CELLS // probs.shape[1])
 
@@ -157,7 +159,7 @@ def _moments(probs: FloatArray, weights: FloatArray) -> Moments:
 
 
 def _origin(probs: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the log-odds of each class in the row that weighs most: near their mean, so that little cancels."""
+    """Return the log-odds of each class in the row of largest variance: near their mean, so that little cancels."""
     heaviest = np.argmax(weights[:, None] ** 2 * probs * (1 - probs), axis=0)
     return logs_and_odds(np.take_along_axis(probs, heaviest[None], axis=0)[0])[1]
 
@@ -169,7 +171,7 @@ def logs_and_odds(probs: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def signed_root_deviance(observed: FloatArray, expected: FloatArray) -> FloatArray:
-    r"""Return :math:`\sqrt{O \log(O / E) - O + E}` with the sign of O - E, and 0 if nothing is expected.
+    r"""Return :math:`\sqrt{O \log(O / E) - O + E}` with the sign of O - E, and 0 where nothing is expected.
 
     Examples
     --------

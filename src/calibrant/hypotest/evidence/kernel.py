@@ -14,10 +14,10 @@ from calibrant.kernels.distances import TotalVariation
 from calibrant.predictions import Predictions
 
 LANDMARKS = 64
-"""Number of rows that represent all predictions; the kernel is exact for data sets of at most this size."""
+"""Number of rows that represent all predictions; with at most this many rows the kernel is exact."""
 
 FEATURE_CELLS = 20_000_000
-"""With more rows than this allows there are fewer landmarks, so that memory stays bounded."""
+"""Largest size of the matrix of features; more rows have fewer landmarks, which bounds memory."""
 
 ROWS_AT_ONCE = 4096
 """Rows whose features are computed at a time, in the cache."""
@@ -28,7 +28,7 @@ FLAT = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class KernelEvidence(Evidence):
-    r"""The root of the biased SKCE of an exponential kernel of total variation, seen through landmarks.
+    r"""The root of the biased SKCE of an exponential kernel of total variation, approximated with landmarks.
 
     Notes
     -----
@@ -65,7 +65,7 @@ class KernelEvidence(Evidence):
         return self.of_errors(feature_errors(labels, self.features, self.means))
 
     def of_errors(self, errors: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the same from squared distances of sums of features from their means, (B,)."""
+        """Return the components from squared distances of sums of features from their means, (B,)."""
         return (np.sqrt(errors)[None],)
 
 

@@ -32,10 +32,10 @@ class LineEvidence(Evidence):
 
     The variance of a sum with coefficients x is :math:`\sum_i w_i^2 x_i^2 p_i (1 - p_i)`.
 
-    Of more than 4096 rows the statistics see how many events each of a few thousand cells of similar rows has
-    (`fine_cells`), and nothing else: :math:`x_i` and :math:`1 - 2 p_i` are those of the cell, means with weights
-    :math:`p_i (1 - p_i)`, and so is :math:`w_i`, the mean weight. These are statistics of the labels as good as any,
-    so that the test stays exact. They hardly differ from those of the rows (docs/tests.md).
+    With more than 4096 rows the statistics depend only on the number of events in each of a few thousand cells of
+    similar rows (`fine_cells`): :math:`x_i` and :math:`1 - 2 p_i` become their means over the cell with weights
+    :math:`p_i (1 - p_i)`, and :math:`w_i` the mean weight. The test is exact with any statistics of the labels, so it
+    remains exact. They hardly differ from those of the rows (docs/tests.md).
     """
 
     cells: EventCells
@@ -81,8 +81,8 @@ class LineEvidence(Evidence):
         return self.of_counts(self.cells.count(labels == 1))
 
     def of_counts(self, counts: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the same, given how many events every cell has, (C, B)."""
-        # No linear algebra of several threads: it is in the way of our own.
+        """Return the components from the number of events in each cell, (C, B)."""
+        # By einsum, not @: the threads of BLAS would compete with our own.
         bias, slope, spread = np.einsum("sc,cb->sb", self.coefficients, counts) - self.means
         return bias[None], slope[None], spread[None], self._range(counts)[None]
 

@@ -1,4 +1,4 @@
-"""What the omnibus test looks at: several statistics of the labels, prepared once and evaluated on many labels."""
+"""The form of a statistic of the omnibus test: prepared once, evaluated on many sets of labels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -17,14 +17,13 @@ CONSTANT = 1e-9
 """Log-odds that differ by less are equal, and have no slope."""
 
 BIAS = {1: "too low", -1: "too high"}
-"""What a positive or negative excess of events says about the predictions."""
+"""Direction of the predictions, by the sign of the excess of events."""
 
 SLOPE = {1: "too timid", -1: "too extreme"}
-"""What a positive or negative score of the slope says about them."""
-
+"""Direction of the predictions, by the sign of the score of the slope."""
 
 SPREAD = "spiegelhalter"
-"""The part about the spread."""
+"""Name of the part about the spread."""
 
 
 class Part(NamedTuple):
@@ -34,13 +33,13 @@ class Part(NamedTuple):
     ----------
     name : str
     words : mapping
-        The direction that a sign of the component means; empty if signs mean nothing.
+        The direction, by the sign of the component; empty if the sign means nothing.
     by_class : bool
         Whether there is one component per class.
     decides : bool
-        Whether its p-value is one of those whose smallest counts; otherwise it only helps to say what is wrong.
+        Whether it enters the p-value of the test; otherwise it only helps to say what is wrong.
     of_shape : bool
-        Whether it is about the slope or the spread of an event's predictions, whose sign a wrong mean turns.
+        Whether it is about the slope or the spread of an event's predictions, whose sign a wrong mean may reverse.
     """
 
     name: str
@@ -71,14 +70,14 @@ def log_odds(probs: FloatArray) -> FloatArray:
 
 
 def centred(coefficients: FloatArray, variances: FloatArray) -> FloatArray:
-    """Subtract the weighted mean, so that the score is uncorrelated with the bias; what rounding leaves is 0."""
+    """Subtract the weighted mean, so that the score is uncorrelated with the bias; rounding errors become 0."""
     total = variances.sum()
     found = coefficients - (variances * coefficients).sum() / (total if total > 0 else 1.0)
     return np.where(np.abs(found) > CONSTANT, found, 0.0)
 
 
 def inverse_deviation(variance: FloatArray) -> FloatArray:
-    """Return 1 / sqrt(v), and 0 where there is no variance: what cannot vary says nothing."""
+    """Return 1 / sqrt(v), and 0 where v = 0: a constant carries no information."""
     return np.where(variance > 0, 1 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
 
 
@@ -86,7 +85,7 @@ def inverse_deviation(variance: FloatArray) -> FloatArray:
 class ImpossibleEvidence(Evidence):
     """The share of rows, by weight, whose label has a predicted probability of exactly 0.
 
-    No redraw has one, so it costs no power where there are none.
+    Redraws never have such labels, so this part costs no power if the data has none.
     """
 
     shares: FloatArray

@@ -1,4 +1,4 @@
-"""Evidence from the two most probable classes of each row, whichever they are."""
+"""Evidence from the two most probable classes of each row."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -26,7 +26,7 @@ class RankedEvidence(Evidence):
     - "top-label ece": :math:`\sum_g |\sum_{i \in g} w_i (y_i - p_i)| / \sum_i w_i` for the confidence p and the
       correctness y of the predicted class, in ten groups of equal weight;
     - "top-label bias" and "runner-up bias": :math:`\sum_i w_i (y_i - p_i)` of the most and of the second most probable
-      class, in standard deviations. They do not decide, but say what is wrong.
+      class, in standard deviations. They do not enter the p-value, but help to say what is wrong.
     """
 
     weights: FloatArray
@@ -67,7 +67,7 @@ class RankedEvidence(Evidence):
         return self.of_sums(hits, self.weights @ (labels == self.second[:, None]).astype(float))
 
     def of_sums(self, hits: FloatArray, seconds: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the same from sums of weights: of the hits of every bin, (bins, B), and of the second class, (B,)."""
+        """Return the components from sums of weights: correct rows per bin, (bins, B), and runners-up, (B,)."""
         gaps = hits - self.predicted
         runner_up = self.runner_up_scale * (seconds - self.runner_up_mean)
         error = np.abs(gaps).sum(axis=0, keepdims=True) / self.weights.sum()

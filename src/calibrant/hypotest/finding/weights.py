@@ -1,4 +1,4 @@
-"""Weights that depend on the labels: redraws, which keep them fixed, are then no exact picture of chance."""
+"""Weights that depend on the labels: tests that redraw labels and keep the weights are then only approximate."""
 
 import numpy as np
 
@@ -7,17 +7,17 @@ from calibrant.predictions import Predictions
 KEY = "weights follow labels"
 
 FEWEST = 2
-"""A class with fewer rows says nothing about what its weight depends on."""
+"""In a class with fewer rows, equal weights show nothing."""
 
 
 def mark(predictions: Predictions) -> Predictions:
-    """Remember that the weights were made from the labels."""
+    """Mark the weights as derived from the labels."""
     predictions.once(KEY, lambda: True)
     return predictions
 
 
 def weights_follow_labels(predictions: Predictions) -> bool:
-    """Return whether weights are known to be made from labels, or are the same within classes and differ between them.
+    """Return whether weights are marked as derived from labels, or are constant within classes and differ between them.
 
     Examples
     --------

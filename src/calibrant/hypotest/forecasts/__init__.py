@@ -1,1 +1,1 @@
-"""The omnibus test of predictive distributions: transforms, statistics of them, and what they say."""
+"""The omnibus test of predictive distributions: transforms, statistics of them, and the findings in words."""

@@ -1,4 +1,4 @@
-"""What the omnibus test of forecasts looks at: statistics of transforms that need no fit to the targets."""
+"""Statistics of the omnibus test of forecasts: functions of the transforms, without a fit to the targets."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from calibrant.hypotest.forecasts.scores import CENTRE, SIZE, SKEW, SPREAD, TAIL
 from calibrant.hypotest.forecasts.transforms import Transforms
 
 ROWS = 4096
-"""Of more rows of equal weight, only counts of groups of similar rows are drawn."""
+"""With more rows of equal weight, only counts in groups of similar rows are drawn."""
 
 STRIPS = 8
-"""Parts of equal size that such rows are divided into, by where forecasts lie and by how wide they are."""
+"""Number of equal parts that such rows are divided into by location, and likewise by width of the forecasts."""
 
 BLOCK_CELLS = 500_000
 """Approximate number of transforms that are drawn at a time."""
@@ -23,19 +23,22 @@ BLOCK_CELLS = 500_000
 LOW_HIGH = {1: "too low", -1: "too high"}
 NARROW_WIDE = {1: "too narrow", -1: "too wide"}
 
-FAR = ({1: "more targets far above", -1: "more targets far below"}, {1: "tails too light", -1: "tails too heavy"})
-"""What skewness and tails of the transforms say."""
+SHAPE_WORDS = (
+    {1: "more targets far above", -1: "more targets far below"},
+    {1: "tails too light", -1: "tails too heavy"},
+)
+"""Directions of skewness and of tails, by sign."""
 
-WHERE = tuple(
+TREND_WORDS = tuple(
     {sign: f"{words} where they are {place}" for sign, words in kind.items()}
     for kind in (LOW_HIGH, NARROW_WIDE)
     for place in ("high", "wide")
 )
-"""What trends of the centre and of the spread say."""
+"""Directions of the trends of centre and of spread, by sign."""
 
 
 class ForecastPart(NamedTuple):
-    """One statistic of the test: a name, and for each of its components the direction that a sign means."""
+    """One statistic of the test: its name, and for each of its components the direction, by sign."""
 
     name: str
     words: tuple[Mapping[int, str], ...]
@@ -44,22 +47,22 @@ class ForecastPart(NamedTuple):
 PARTS = (
     ForecastPart("centre", (LOW_HIGH,)),
     ForecastPart("spread", (NARROW_WIDE,)),
-    ForecastPart("shape", FAR),
+    ForecastPart("shape", SHAPE_WORDS),
     ForecastPart("quantiles", ({},)),
-    ForecastPart("trend", WHERE),
+    ForecastPart("trend", TREND_WORDS),
 )
-"""Of laws on the line."""
+"""Parts for forecasts of numbers."""
 
 OF_DISTANCES = (
     ForecastPart("spread", (NARROW_WIDE,)),
     ForecastPart("shape", ({}, {}, {})),
     ForecastPart("quantiles", ({},)),
 )
-"""Of distances from the mean, which have no side: those that are too large mean that the laws are too narrow."""
+"""Parts for distances from the mean, which have no side: distances that are too large mean forecasts too narrow."""
 
 
 class Sums(NamedTuple):
-    """What all statistics of B sets of transforms are made of.
+    """The sums from which all statistics of B sets of transforms are computed.
 
     Attributes
     ----------
@@ -89,20 +92,21 @@ class ForecastEvidence:
     - "spread": :math:`(\sum_i w_i z_i^2 / \sum_i w_i)^{1/3}` minus :math:`1 - 2 / (9 n)`, about its mean. The cube root
       makes too wide and too narrow equally visible for few rows (Wilson and Hilferty);
     - "shape": the larger of the sums of :math:`w_i (z_i^3 - 3 z_i)` and of :math:`w_i (z_i^4 - 6 z_i^2 + 3)`;
-    - "quantiles": the mean distance between nominal and observed coverage of quantiles, MACE; a transform of which only
-      the cell is known counts by the part of the cell that is up to a level;
+    - "quantiles": the mean distance between nominal and observed coverage of quantiles, MACE; if only the cell of a
+      transform is known, the share of the cell up to a level counts;
     - "trend": the largest of the sums of :math:`w_i x_i z_i` and of :math:`w_i x_i (|z_i| - E|z|)`, where
       :math:`x_i` is the rank of the predicted median, or that of the predicted interquartile range, minus its mean.
 
     Each :math:`z_i`, and each function of it, is replaced by its mean over the cell that :math:`u_i` is in (`Grid`):
-    narrow cells for laws without atoms, for ensembles those of ranks, for columns of quantiles those between them.
-    Nothing but the cells enters, so that they are drawn in place of targets.
+    narrow cells for distributions without atoms, one cell per rank for ensembles, and the intervals between columns of
+    quantiles. Only the cells enter, so that cells are drawn instead of targets.
 
-    Distances from the mean of vectors have no side. Their "spread" is what is the centre above, and their "shape" the
-    largest of the next three.
+    Distances from the mean of vectors have no side. Their "spread" is the score called centre above, and their "shape"
+    the largest of the scores of :math:`z^2`, :math:`z^3` and :math:`z^4`.
 
-    Of more than 4096 rows of equal weight, :math:`x_i` is the mean over 64 groups, by eighths of the rows by median and
-    by width. Such statistics are as good as any, and need only the number of rows of each group in each cell.
+    With more than 4096 rows of equal weight, :math:`x_i` is the mean over its group, one of 64 by eighths of the rows
+    by median and by width. The test is exact with these statistics as well, and only the number of rows of each group
+    in each cell is needed.
     """
 
     parts: tuple[ForecastPart, ...]
@@ -138,7 +142,7 @@ class ForecastEvidence:
         return self.of_cells(self.grid.cells(transforms.values)[:, None])
 
     def of_cells(self, cells: IntArray) -> Sums:
-        """Return the sums of rows that are in given cells, (n, B)."""
+        """Return the sums of rows in the given cells, (n, B)."""
         n_cells, n_sets = len(self.grid.edges) + 1, cells.shape[1]
         scores = self.grid.scores[:, cells]
         places = cells + n_cells * np.arange(n_sets)
@@ -150,7 +154,7 @@ class ForecastEvidence:
         )
 
     def redrawn(self, n_redraws: int, rng: np.random.Generator) -> Iterator[Sums]:
-        """Yield the sums of transforms that are drawn at random, in blocks."""
+        """Yield the sums of uniform transforms drawn at random, in blocks."""
         largest = max(len(self.weights), len(self.grid.edges) + 1)
         width = max(1, BLOCK_CELLS // largest) if self.groups is None else n_redraws
         for start in range(0, n_redraws, width):
@@ -161,7 +165,7 @@ class ForecastEvidence:
                 yield self._of_groups(size, rng)
 
     def _of_groups(self, n_redraws: int, rng: np.random.Generator) -> Sums:
-        """Draw how many rows of every group are in each cell."""
+        """Draw the number of rows of each group in each cell, and return the sums."""
         groups = np.zeros(0, dtype=np.int64) if self.groups is None else self.groups
         counts = np.zeros((n_redraws, len(self.grid.sizes)))
         trends = np.zeros((4, n_redraws))
@@ -196,9 +200,9 @@ class ForecastEvidence:
         return np.asarray(3 * (np.cbrt(1 + excess) - (1 - error**2 / 9)) / error)
 
     def spread_about_mean(self, sums: Sums) -> float:
-        """Return how far the spread of the first set is from the predicted one, about its own mean.
+        """Return the deviation of the first set's spread, taken about its own mean, from the predicted spread.
 
-        In standard deviations of the spread: where the centre is off, transforms lie further out as well.
+        It is in standard deviations of the spread. A wrong centre moves transforms outwards too, which this corrects.
         """
         deviations = self.grid.deviations[[CENTRE, SPREAD]]
         shift, excess = deviations * sums.scores[[CENTRE, SPREAD], 0] / self.weights.sum()

@@ -9,28 +9,28 @@ from calibrant._border.types import FloatArray, Progress
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z
 from calibrant.hypotest.finding.revealed import LEVEL
-from calibrant.hypotest.forecasts.evidence import FAR, ForecastEvidence, ForecastPart, Sums
+from calibrant.hypotest.forecasts.evidence import SHAPE_WORDS, ForecastEvidence, ForecastPart, Sums
 from calibrant.hypotest.forecasts.transforms import Transforms, all_transforms
 from calibrant.hypotest.holm import Combined, at_or_above, combined_pvalue
 from calibrant.results import TestResult
 from calibrant.results.forecasts import MEASURED, TIES
 from calibrant.results.parts import TestedPart, TestedParts, part_name
 
-BROKEN = "broken at random by numbers made of the data"
-"""What becomes of ties: not of the seed, so that all commands break them alike."""
+BROKEN = "broken at random by numbers derived from the data"
+"""How ties are broken: regardless of the seed, so that all commands break them alike."""
 
 DETECTABLE = 0.95
-"""Errors below this quantile of those by chance could be chance."""
+"""Errors below this quantile of the errors of redraws could be chance."""
 
 
 class Tested(NamedTuple):
-    """What the test found, and the transforms that it is about: of vectors, those with the smallest p-value."""
+    """The result of the test, and the transforms it is about; for vectors, those with the smallest p-value."""
 
     result: TestResult
     worst: Transforms
 
 
-class _One(NamedTuple):
+class _TestedTransforms(NamedTuple):
     """The test of one set of transforms."""
 
     combined: Combined
@@ -41,7 +41,7 @@ class _One(NamedTuple):
 def run_on_forecasts(
     forecasts: Forecasts, name: str, n_resamples: int, rng: np.random.Generator, progress: Progress | None = None
 ) -> Tested:
-    """Test forecasts whose rows all have weight; of vectors, every coordinate, and the distance of normal ones."""
+    """Test forecasts of positive weight; for vectors, every coordinate, and for normal ones also the distance."""
     checks = all_transforms(forecasts)
     n_redraws = n_resamples * len(checks)  # So that the smallest p-value stays as small.
     found = []
@@ -54,7 +54,7 @@ def run_on_forecasts(
     return Tested(result, checks[worst])
 
 
-def _tested(check: Transforms, n_redraws: int, rng: np.random.Generator) -> _One:
+def _tested(check: Transforms, n_redraws: int, rng: np.random.Generator) -> _TestedTransforms:
     evidence = ForecastEvidence.of(check)
     sums = evidence.observed(check)
     observed = evidence.components(sums)
@@ -69,7 +69,7 @@ def _tested(check: Transforms, n_redraws: int, rng: np.random.Generator) -> _One
         part.name: _described(part, found[:, 0], float(pvalue), evidence, sums)
         for part, found, pvalue in zip(evidence.parts, observed, pvalues, strict=True)
     }
-    return _One(combined, described, np.concatenate(errors))
+    return _TestedTransforms(combined, described, np.concatenate(errors))
 
 
 def _largest(components: Sequence[FloatArray]) -> FloatArray:
@@ -79,7 +79,7 @@ def _largest(components: Sequence[FloatArray]) -> FloatArray:
 def _described(
     part: ForecastPart, components: FloatArray, pvalue: float, evidence: ForecastEvidence, sums: Sums
 ) -> TestedPart:
-    """Say how far a part of the observed transforms goes, and which way."""
+    """Describe one part of the test of the observed transforms: size, p-value and direction."""
     largest = int(np.abs(components).argmax())
     sign = int(np.sign(components[largest]))
     direction = part.words[largest].get(sign) if pvalue <= LEVEL else None
@@ -93,7 +93,7 @@ def _described(
     }
 
 
-def _result(name: str, found: _One, checks: Sequence[Transforms], worst: int) -> TestResult:
+def _result(name: str, found: _TestedTransforms, checks: Sequence[Transforms], worst: int) -> TestResult:
     by_chance = found.errors[1:]
     pvalue = min(1.0, len(checks) * found.combined.pvalue)
     details: dict[str, object] = {
@@ -121,7 +121,7 @@ def _result(name: str, found: _One, checks: Sequence[Transforms], worst: int) ->
 
 
 def named(parts: TestedParts, found: str, pvalue: float, subject: str = "") -> dict[str, str]:
-    """Return the part that revealed an error, of several with the smallest p-value the largest, and it in words.
+    """Return the part that revealed an error and its description; of equal p-values, that of the largest statistic.
 
     Examples
     --------
@@ -132,10 +132,10 @@ def named(parts: TestedParts, found: str, pvalue: float, subject: str = "") -> d
     if pvalue > LEVEL:
         return {"revealed_by": ""}
     smallest = min(part["pvalue"] for part in parts.values())
-    # These are in units of their standard deviation; what differs between levels is mostly a consequence. So are tails
-    # of a wrong spread, and both of a wrong centre; but no spread makes forecasts lopsided.
+    # These are in units of their standard deviation. Gaps of quantiles are mostly a consequence of them; so are tails
+    # of a wrong spread, and spread and tails of a wrong centre. But no wrong spread makes forecasts skewed.
     named_first = ["centre", "spread", "trend"]
-    if "shape" in parts and parts["shape"]["direction"] in FAR[0].values():
+    if "shape" in parts and parts["shape"]["direction"] in SHAPE_WORDS[0].values():
         named_first += ["shape"] if parts["centre"]["pvalue"] > smallest else []
     ties = [key for key in named_first if key in parts and parts[key]["pvalue"] <= smallest]
     if ties:

@@ -1,4 +1,4 @@
-"""Cells of [0, 1] in which transforms are counted, their scores, and what errors may have a trend over."""
+"""Cells of [0, 1] in which transforms are counted, their scores, and location and width of the forecasts."""
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -12,19 +12,19 @@ from calibrant.hypotest.evidence.parts import inverse_deviation
 from calibrant.metrics.forecast_metric import level_array, nearest
 
 LEVELS = level_array(99)
-"""Levels of MACE, as in the table of metrics: between two neighbours there is a hundredth of the transforms."""
+"""Levels of MACE, as in the table of metrics: a hundredth of the transforms lies between two neighbours."""
 
 TAILS = (0.0001, 0.001)
-"""Beyond the first and the last level there are these cells as well: how far out a target is matters for the spread."""
+"""More edges of cells, beyond the first and the last level: how far out a target is matters for the spread."""
 
 CENTRE, SPREAD, SKEW, TAIL, SIZE = range(5)
-"""The scores."""
+"""Rows of `Grid.scores`."""
 
 TICKS = 10_000
-"""Where all edges are multiples of its inverse, a whole number below it decides the cell, which is quick to draw."""
+"""If all edges are multiples of its inverse, a random integer below it determines the cell, which is fast to draw."""
 
 FLAT = 1e-9
-"""A score that varies less than this over the cells says nothing."""
+"""A score that varies less than this over the cells is constant up to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +39,14 @@ class Grid:
         Means over each cell of z, :math:`z^2 - 1`, :math:`z^3 - 3 z`, :math:`z^4 - 6 z^2 + 3`, and \|z\| minus its
         mean, where z is the normal quantile of a uniform transform; each divided by its deviation.
     deviations : ndarray of shape (5,)
-        Standard deviations of these means over the cells; of one that is 0 everywhere, 0.
+        Standard deviations of these means over the cells.
     levels : ndarray of shape (q,)
-        Those of MACE.
+        Levels of MACE.
     level_cell, level_part : ndarray of shape (q,)
-        The cell that each level is in, and which part of the cell is up to the level: all of it if it is an edge.
+        The cell that each level is in, and the share of the cell up to the level: 1 if the level is an edge.
     ticks : ndarray of shape (t,) or None
-        The cell of each of equal parts of [0, 1], 10000 or as many as there are cells; None if an edge is inside one.
+        The cell of each of t equal parts of [0, 1], with t = 10000 or the number of cells; None if neither t fits the
+        edges.
     """
 
     edges: FloatArray
@@ -58,7 +59,7 @@ class Grid:
 
     @classmethod
     def of(cls, levels: FloatArray, edges: FloatArray) -> Self:
-        """Make cells of what is known: the edges of ranks, or of the columns of quantiles.
+        """Make the cells between edges, such as those of ranks or columns of quantiles.
 
         Examples
         --------
@@ -89,7 +90,7 @@ class Grid:
         return np.searchsorted(self.edges, transforms)
 
     def below(self, counts: FloatArray) -> FloatArray:
-        """Return how much of the weights of the cells, (B, c), is up to each level, (B, q); within a cell, evenly."""
+        """Return the weight up to each level, (B, q), given that of each cell, (B, c), spread evenly within it."""
         before = np.cumsum(counts, axis=1) - counts
         return before[:, self.level_cell] + self.level_part * counts[:, self.level_cell]
 
@@ -124,14 +125,14 @@ def _raw(edges: FloatArray) -> FloatArray:
 
 @cache
 def usual_grid() -> Grid:
-    """Return the cells for laws without atoms."""
+    """Return the cells for distributions without atoms."""
     tails = np.array(TAILS)
     return Grid.of(LEVELS, np.concatenate([tails, LEVELS, 1 - tails[::-1]]))
 
 
 @lru_cache(8)
 def rank_grid(n_draws: int) -> Grid:
-    """Return the cells for ensembles, of which the rank of the target among all is known."""
+    """Return the cells for ensembles, one per rank of the target."""
     return Grid.of(LEVELS, np.arange(1, n_draws + 1) / (n_draws + 1))
 
 
@@ -141,15 +142,15 @@ def column_grid(levels: FloatArray) -> Grid:
 
 
 MIDDLE, QUARTERS = 0.5, (0.25, 0.75)
-"""Levels of the quantiles that say where a law lies, and how wide it is."""
+"""Levels of the quantiles that measure location and width."""
 
 
 def places(forecasts: Forecasts) -> FloatArray:
-    """Return where each law lies, and how wide it is, (2, n): its median, and its interquartile range.
+    """Return location and width of each forecast, (2, n): its median and its interquartile range.
 
-    Of ensembles the target counts as one more member. If it is exchangeable with them, its rank is then independent of
-    both numbers. It is not of the width of the members alone: where they happen to lie close together, the target is
-    outside more often.
+    For ensembles the target counts as one more member. If it is exchangeable with the others, its rank is independent
+    of both numbers. It would not be independent of the width of the members alone: where they happen to lie close
+    together, the target is outside more often.
     """
     law = forecasts.distribution
     if isinstance(law, Samples):
@@ -168,7 +169,7 @@ def _pooled(draws: FloatArray, targets: FloatArray) -> FloatArray:
 
 
 def _quantiles(law: Distribution) -> FloatArray:
-    """Return the median and the quartiles, (n, 3); of columns of quantiles, those that are nearest to them."""
+    """Return the median and the quartiles, (n, 3); for columns of quantiles, the nearest columns."""
     if not isinstance(law, Quantiles):
         return law.quantile([MIDDLE, *QUARTERS])
     levels = law.levels.tolist()
@@ -178,7 +179,7 @@ def _quantiles(law: Distribution) -> FloatArray:
 
 
 def mid_ranks(values: FloatArray) -> FloatArray:
-    """Return the ranks of numbers, the mean of those of equal ones, between -1 and 1.
+    """Return the ranks of numbers, scaled to [-1, 1]; equal numbers share their mean rank.
 
     Examples
     --------

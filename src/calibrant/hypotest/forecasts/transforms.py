@@ -1,4 +1,4 @@
-"""Probability integral transforms that a verdict is based on: of numbers, of coordinates, of distances."""
+"""Probability integral transforms behind the verdict: of numbers, of coordinates, and of distances from the mean."""
 
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -15,7 +15,7 @@ from calibrant.metrics.forecast_metric import nearest
 from calibrant.metrics.forecast_table import central_pairs, known_levels
 
 INNER, OUTER = 0.5, 0.9
-"""The verdict speaks of central intervals of these probabilities, or of those nearest to them that are known."""
+"""The verdict names central intervals of these probabilities, or of the nearest ones that are known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +27,20 @@ class Transforms:
     subject : str
         What they are about, if not the targets themselves.
     lower, upper : ndarray of shape (n,)
-        Ends of the interval that each is drawn from; equal if there is nothing to draw.
+        Ends of the interval that each is drawn from; equal if nothing is drawn.
     values : ndarray of shape (n,)
-        The numbers. Of an ensemble only the rank of the target is used, so that nothing is drawn unless the target
-        equals a member.
+        The numbers. For an ensemble only the rank of the target is used, so nothing is drawn unless the target equals
+        a member.
     weights : ndarray of shape (n,)
         Weights of the rows, all positive; the largest is 1.
     central : bool
-        Whether the middle of a law is at 1/2; for distances it is at 0.
+        Whether the middle of a forecast is at 1/2; for distances it is at 0.
     levels : ndarray or None
-        The only levels at which laws are known, if these are columns of quantiles.
+        The only levels at which the forecasts are known, if these are columns of quantiles.
     n_draws : int or None
-        Members of every ensemble, of which the rank of the target is known.
+        Number of members of each ensemble, if the forecasts are ensembles.
     places : ndarray of shape (2, n) or None
-        Where each law lies and how wide it is, numbers that the transforms do not depend on if the forecasts are right.
+        Location and width of each forecast. Under calibration the transforms are independent of them.
     """
 
     subject: str
@@ -61,8 +61,8 @@ class Transforms:
         return usual_grid() if self.n_draws is None else rank_grid(self.n_draws)
 
     @property
-    def spoken(self) -> tuple[float, ...]:
-        """The central regions that the verdict speaks of, by their probability: none if no two columns make one."""
+    def named_levels(self) -> tuple[float, ...]:
+        """Probabilities of the central regions that the verdict names; empty if no two columns form one."""
         if self.levels is None:
             return (INNER, OUTER)
         pairs = central_pairs(self.levels)
@@ -70,16 +70,16 @@ class Transforms:
 
     @property
     def gap(self) -> float:
-        """The probability of the widest region that is spoken of, minus the share of targets in it."""
-        if self.spoken:
-            return self.spoken[-1] - self.coverage(self.spoken[-1])
+        """The probability of the widest named region minus the share of targets in it."""
+        if self.named_levels:
+            return self.named_levels[-1] - self.coverage(self.named_levels[-1])
         first, last = self.ends
         return (last - first) - self.between
 
     def half(self, which: int, *, upper: bool) -> "Transforms":
-        """Return the transforms of the rows whose place (0) or width (1) is in the upper half, or not."""
+        """Return the transforms of the rows with location (0) or width (1) in the upper half, or in the lower."""
         if self.places is None:
-            raise TypeError("there are no places by which rows could be divided.")
+            raise TypeError("rows can be divided only if location and width of the forecasts are known.")
         numbers = self.places[which]
         some = (numbers > np.median(numbers)) == upper
         parts = {key: getattr(self, key)[some] for key in ("lower", "upper", "values", "weights")}
@@ -87,17 +87,17 @@ class Transforms:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The first and the last level that are known."""
+        """The first and the last known level."""
         return (0.0, 1.0) if self.levels is None else (float(self.levels[0]), float(self.levels[-1]))
 
     @property
     def between(self) -> float:
-        """The share of targets above the first known quantile, up to the last."""
+        """The share of targets above the first known quantile and up to the last."""
         first, last = self.ends
         return self.share(last) - self.share(first)
 
     def share(self, level: float) -> float:
-        """Return the share of transforms up to a level, on average over what might have been drawn."""
+        """Return the share of transforms up to a level, averaged over the random draws of ties."""
         return float(level_shares(self.lower, self.upper, np.array([level]))(self.weights[:, None])[0, 0])
 
     def coverage(self, level: float) -> float:
@@ -112,19 +112,18 @@ class Transforms:
 
     @property
     def error(self) -> float:
-        """The mean distance between levels and shares, on average over what might have been drawn (MACE)."""
+        """The mean distance between levels and shares (MACE), averaged over the random draws of ties."""
         levels = self.grid.levels
         shares = level_shares(self.lower, self.upper, levels)(self.weights[:, None])[:, 0]
         return float(np.abs(shares - levels).mean())
 
     @property
     def needed(self) -> FloatArray:
-        """The probability of the smallest central region that holds each target, on average over what is drawn."""
+        """The probability of the smallest central region that holds each target, averaged over the draws of ties."""
         if not self.central:
             return self.values
-        first, last = (
-            side - 0.5 for side in (self.lower, self.upper)
-        )  # |2 u - 1| is the slope of (u - 1/2) |u - 1/2|.
+        first, last = self.lower - 0.5, self.upper - 0.5
+        # |2 u - 1| is the derivative of (u - 1/2) |u - 1/2|.
         area, width = last * np.abs(last) - first * np.abs(first), last - first
         return np.divide(area, width, out=np.abs(2 * first), where=width > 0)
 
@@ -137,8 +136,8 @@ class Transforms:
     def regions(self) -> str:
         """What central regions are called.
 
-        Those of ensembles are by the rank among the members: 90% intervals between quantiles of ten members hold less
-        than 90% of the targets even if members and target are exchangeable.
+        Those of ensembles are defined by the rank among the members: intervals between the 5% and 95% quantiles of ten
+        members hold less than 90% of the targets even if members and target are exchangeable.
         """
         if not self.central:
             return "regions"
@@ -146,17 +145,17 @@ class Transforms:
 
     @property
     def by_rank(self) -> bool:
-        """Whether the transforms are between two ends, as those of ensembles are."""
+        """Whether the transforms are known only as intervals, as those of ensembles are."""
         return self.levels is None and not np.array_equal(self.lower, self.upper)
 
     @property
     def has_ties(self) -> bool:
-        """Whether a target equals what has a probability by itself, such as a member of its ensemble."""
+        """Whether a target lies on a value of positive probability, such as a member of its ensemble."""
         return bool(_tied(self.lower, self.upper, self.n_draws).any())
 
 
 def all_transforms(forecasts: Forecasts) -> list[Transforms]:
-    """Return the transforms of numbers; of vectors, those of every coordinate and, if normal, of the distance."""
+    """Return the transforms of numbers; for vectors, those of every coordinate and, if normal, of the distance."""
     law, y = forecasts.distribution, forecasts.targets
     weights = forecasts.weights / forecasts.weights.max()
     if not law.event_shape:
@@ -190,30 +189,33 @@ def _transforms(subject: str, forecasts: Forecasts, weights: FloatArray) -> Tran
 
 
 def _tied(lower: FloatArray, upper: FloatArray, n_draws: int | None) -> BoolArray:
-    """Return the rows whose transform is not known to be in one cell: any between two ends, or of several ranks."""
+    """Return which transforms are intervals; for ensembles, which are intervals of more than one rank."""
     known = 0.0 if n_draws is None else 1.5 / (n_draws + 1)
     return np.asarray(upper - lower > known)
 
 
 def _ties_broken(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return uniform numbers that depend on nothing but the ends: the same rows have the same ties everywhere."""
+    """Return uniform numbers that depend only on the ends, so that the same rows always break ties alike."""
     seed = sha256(lower.tobytes() + upper.tobytes()).digest()
     return np.random.default_rng(list(seed)).random(len(lower))
 
 
 def _marginal(law: Distribution, j: int) -> Distribution:
-    """Return the law of one coordinate."""
+    """Return the distribution of one coordinate."""
     if isinstance(law, MvNormal):
         return Normal(law.mean()[:, j], law.sd()[:, j])
     if isinstance(law, Mixture):
         return Mixture(law.weights, [_marginal(part, j) for part in law.parts])
     if isinstance(law, Drawn):
         return Samples(law.draws[:, :, j])
-    raise TypeError(f"assess_forecasts knows no distributions of single coordinates of {law}.")
+    raise TypeError(
+        "forecasts of vectors must be MvNormal, Samples or a Mixture of these, whose coordinates can be tested one by "
+        f"one, but are {type(law).__name__}."
+    )
 
 
 def interval_level(law: Distribution) -> float | None:
-    """Return the probability of the widest central intervals that the verdict speaks of; None if there are none."""
+    """Return the probability of the widest central intervals that the verdict names; None if there are none."""
     levels = known_levels(law)
     if levels is None:
         return OUTER
