@@ -120,7 +120,7 @@ def test_a_base_rate_moves_predictions_and_rows(file, capsys):
     assert shown.startswith("Probabilities and rows are moved to another base rate: class 1 from ")
     assert "to 2%" in shown
     assert "exact" not in shown
-    assert shown.count("are rough here") == 1
+    assert shown.count("are only approximate") == 1
 
 
 def test_nothing_is_said_without_the_options(file, capsys):
@@ -255,7 +255,7 @@ class TestPage:
             "decision-curve",
             "risk-coverage",
             "Cost per row of acting on class 1",
-            "the vertical line, if there is one, the coverage of p.csv that keeps it with confidence",
+            "The vertical line, if there is one, is the coverage of p.csv that keeps it with the stated confidence",
         ):
             assert words in text
         start = text.index('id="data">') + len('id="data">')
@@ -442,7 +442,7 @@ def test_a_difference_without_limits_says_why(tmp_path, capsys):
     change = record(capsys, "evaluate", path, "--threshold", "0.25")["decisions"]["change"]
     assert change["cost"]["low"] is None
     assert change["before"]["low"] is not None
-    words = "No limits of the difference after platt: too few rows contribute to it."
+    words = "No limits for the difference after platt: too few rows contribute to it."
     assert main(["evaluate", str(path), "--threshold", "0.25", "--metrics", "nll"]) == 0
     assert words in " ".join(capsys.readouterr().out.split())
     assert main(["report", str(path), "--threshold", "0.25", "--resamples", "19", "--out", str(page)]) == 0

@@ -268,7 +268,7 @@ class TestGuarantee:
         high = beta.ppf(0.95, 50 + 1, 199 - 50)  # The row that sets the threshold is a right one, and not counted.
         assert wrong.reason == (
             f"of all 200 rows 50 are wrong, so that the error rate may be as high as {100 * high:.1f}%, not 5% "
-            "(exact, by Clopper and Pearson, of 199 rows: the one that sets the threshold is not counted)"
+            "(exact, by Clopper and Pearson, from 199 rows: the row that sets the threshold is not counted)"
         )
         some = coverage_at_risk(
             answered([0.9] * 100 + [0.6] * 100, [1] * 30 + [0] * 170), max_risk=0.02, coverages=[0.5]

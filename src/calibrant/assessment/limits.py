@@ -94,7 +94,7 @@ def _ranges(
     """Return values of errors for labels drawn from the predictions.
 
     Errors of the confidence need only whether the predicted class is right. Binned errors of many rows need only the
-    number of events in cells, and so do all errors of the confidence of a million rows. All others share the same labels.
+    number of events in cells, and so do all errors of the confidence of a million rows. All others share the labels.
     """
     whole, confidence, *counts = rng.spawn(2 + len(metrics))
     found: dict[str, FloatArray] = {}

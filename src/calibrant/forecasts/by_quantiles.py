@@ -1,4 +1,4 @@
-"""What laws on the line have in common that are known by their distribution function and its inverse."""
+"""The base of laws on the line that have a distribution function and its inverse, but no closed forms for pairs."""
 
 from functools import cache
 from typing import ClassVar
@@ -11,29 +11,29 @@ from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.samples import Samples
 
 N_POINTS, N_PAIRED = 128, 32
-"""Equally likely values that stand for a law in expectations of kernels and in Wasserstein distances; and in
-expectations over pairs of laws, which take the square of their number."""
+"""Numbers of equally likely values that stand for a law: in expectations of kernels and Wasserstein distances, and in
+expectations over pairs of laws, whose cost is the square of the number."""
 
 STEP, REACH = 0.1, 3.1
 """Rule of `integration_rule`; at the ends the level is below 1e-15."""
 
 
 class ByQuantiles(Distribution):
-    """Base of the laws on the line without closed forms for pairs: quantiles stand for them.
+    """Base of the laws on the line without closed forms for pairs, which are replaced by some of their quantiles.
 
-    Expectations of kernels and Wasserstein distances are those of the middles of 128 equally likely parts, or of 32 for
-    kernels of pairs: their error is a few thousandths at most. Mean differences from other laws are integrals over
+    Expectations of kernels and Wasserstein distances use the midpoints of 128 equally likely parts, or of 32 for
+    kernels of pairs: the error is a few thousandths at most. Mean differences from other laws are integrals over
     levels.
     """
 
     precedence: ClassVar[int] = 3
 
     def points(self, size: int = N_POINTS) -> Samples:
-        """Return the law of the middles of equally likely parts."""
+        """Return the midpoints of equally likely parts, as an ensemble."""
         return quantile_points(self, size)
 
     def embed(self) -> FloatArray:
-        """Return the middles of equally likely parts, over the root of their number."""
+        """Return the midpoints of equally likely parts, divided by the root of their number."""
         return self.points().quantiles() / np.sqrt(N_POINTS)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -62,15 +62,15 @@ class ByQuantiles(Distribution):
 
 
 def quantile_points(law: Distribution, size: int = N_POINTS) -> Samples:
-    """Return the middles of equally likely parts of laws on the line as an ensemble."""
+    """Return the midpoints of equally likely parts of laws on the line, as an ensemble."""
     return Samples._trusted(draws=law.inverse((np.arange(size) + 0.5) / size))  # noqa: SLF001 (our own)
 
 
 @cache
 def integration_rule() -> tuple[FloatArray, FloatArray]:
-    """Return levels and weights of a rule for integrals over (0, 1) of what may grow without bound at the ends.
+    """Return levels and weights of a rule for integrals over (0, 1) of functions that may be unbounded at the ends.
 
-    The double exponential rule: the level is the logistic function of pi sinh t, on an even grid of t.
+    It is the double exponential rule: the level is the logistic function of pi sinh t, on an even grid of t.
     """
     t = np.arange(-REACH, REACH + STEP / 2, STEP)
     levels = 1 / (1 + np.exp(-np.pi * np.sinh(t)))

@@ -1,4 +1,4 @@
-"""Raw parameters of predictive distributions to clean arrays."""
+"""Checks that turn raw parameters of predictive distributions into clean arrays."""
 
 from itertools import combinations
 from typing import NoReturn
@@ -45,7 +45,7 @@ def as_numbers(raw: Raw, ndims: tuple[int, ...], shape: str) -> FloatArray:
 
 
 def as_columns(**data: object) -> tuple[list[FloatArray], Raw | None]:
-    """Return parameters as arrays of one length n, scalars repeated, and the one whose pandas index to compare."""
+    """Return parameters as arrays of one length n, scalars repeated, and the first that had a pandas index."""
     raws = [convert(values, name) for name, values in data.items()]
     for one, other in combinations(raws, 2):
         check_alignment(one, other)
@@ -146,7 +146,7 @@ def as_mixture_weights(data: object, n: int, n_components: int) -> tuple[FloatAr
 
 
 def fail_at(name: str, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
-    """Report the first bad value: its place and how many rows are like it."""
+    """Raise an error that names the first bad value, its place and the number of bad rows."""
     if values.ndim == 0:
         raise InputError(f"{name} {rule}, but is {as_given(float(values))}.")
     row, *rest = np.argwhere(bad)[0].tolist()

@@ -22,7 +22,7 @@ Profile = Literal["gaussian", "exponential"]
 """Shape of a target kernel: exp(-d^2 / (2 l^2)) or exp(-d / l), for a distance d and a lengthscale l."""
 
 CLOSE = 0.7
-"""Where the smaller term of a divided difference exceeds this share of the larger, it is integrated instead."""
+"""If the smaller term of a divided difference exceeds this share of the larger, quadrature replaces the difference."""
 
 NODES, NODE_WEIGHTS = (0.5 * part for part in np.polynomial.legendre.leggauss(14))
 NODES += 0.5
@@ -70,7 +70,7 @@ def _normal_laplace(z: FloatArray, sd: FloatArray, t: FloatArray) -> FloatArray:
 
 
 def _normal_two_laplaces(z: FloatArray, sd: FloatArray, t1: FloatArray, t2: FloatArray) -> FloatArray:
-    """Divide the difference of F = t^2 times the density with one Laplace(t) variable by that of x = t^2.
+    """Return the divided difference of F over x = t^2, where F is t^2 times the density with one Laplace(t) variable.
 
     F increases in x, and its derivative is the density for two equal scales.
     """
@@ -173,7 +173,8 @@ def _phi2(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 LAPLACE_SUMS: dict[int, Callable[..., FloatArray]] = {1: _laplace, 2: _two_laplaces, 3: _three_laplaces}
-"""Density at z >= 0 of this many Laplace variables: called with z and their scales."""
+"""Density at z >= 0 of the sum of this number of Laplace variables: called with z and their scales."""
 
 NORMAL_SUMS: dict[int, Callable[..., FloatArray]] = {0: _normal, 1: _normal_laplace, 2: _normal_two_laplaces}
-"""Density at z >= 0 of a normal and this many Laplace variables: called with z, the standard deviation and scales."""
+"""Density at z >= 0 of the sum of a normal and this number of Laplace variables: called with z, the standard deviation
+and the scales."""

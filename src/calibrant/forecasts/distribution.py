@@ -1,4 +1,4 @@
-"""What every predictive distribution offers."""
+"""The interface of all predictive distributions."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self
@@ -17,16 +17,15 @@ class Distribution(ABC):
     """Predictive distributions of n rows: one distribution per row, on the real line or in R^d.
 
     A subclass is a frozen dataclass of read-only arrays whose first axis runs over rows. It defines what is abstract
-    here and, for pairs, `expectations_with` and `distances_to` for partners whose `precedence` does not exceed its own;
-    callers use `expect_pair` and `wasserstein`, which check the pair and put it in order.
-
+    here and, for pairs, `expectations_with` and `distances_to` for partners whose `precedence` does not exceed its own.
+    Callers use `expect_pair` and `wasserstein`, which check the pair and call the partner with the higher precedence.
     """
 
     precedence: ClassVar[int] = 0
-    """Of two kinds, the one with the higher precedence knows how to treat the pair."""
+    """Of two kinds of laws, the one with the higher precedence computes what concerns the pair."""
 
     source: Raw | None = None
-    """The argument whose pandas index the targets are compared with, if any had one."""
+    """The first argument that had a pandas index, with which that of the targets is compared."""
 
     @property
     @abstractmethod
@@ -45,7 +44,7 @@ class Distribution(ABC):
 
     @property
     def has_cdf(self) -> bool:
-        """Whether there is a distribution function, and so quantiles: for laws on the line."""
+        """Whether there are a distribution function and quantiles, as laws on the line have."""
         return not self.event_shape
 
     @property
@@ -156,13 +155,13 @@ class Distribution(ABC):
         Parameters
         ----------
         fair : bool, default=False
-            Whether the members of an ensemble are draws of an unknown law, whose spread is then estimated without
-            bias, rather than the law itself.
+            How to read the members of an ensemble: if True, as draws from an unknown law, whose spread is estimated
+            without bias; if False, as the law itself.
         """
         return self.mean_difference(self)
 
     def embed(self) -> FloatArray | None:
-        """Return points, of shape (n, e), whose Euclidean distances are the 2-Wasserstein distances, if there are."""
+        """Return points, (n, e), whose Euclidean distances are the 2-Wasserstein distances; None if there are none."""
         return None
 
     def wasserstein(self, other: "Distribution") -> FloatArray:
@@ -242,7 +241,7 @@ class Distribution(ABC):
         """Return E k(Z_i, Z'_j) for a partner that does not take precedence."""
 
     def distances_to(self, other: "Distribution") -> FloatArray:
-        """Return the 2-Wasserstein distances to a partner that does not take precedence: of embedded points."""
+        """Return the 2-Wasserstein distances to a partner that does not take precedence, from embedded points."""
         from scipy.spatial.distance import cdist
 
         mine, theirs = self.embed(), other.embed()

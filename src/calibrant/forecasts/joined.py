@@ -1,4 +1,4 @@
-"""Laws of several kinds, row by row."""
+"""Distributions whose rows are laws of several kinds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -27,7 +27,7 @@ def join(laws: Sequence[Distribution], places: Sequence[IntArray]) -> Distributi
     laws : sequence of Distribution
         On the same space.
     places : sequence of arrays of int
-        For each of the laws, which rows of the result its rows are. Together they are 0 to n - 1.
+        For each of the laws, the indices of its rows in the result. Together they are 0 to n - 1.
 
     Examples
     --------
@@ -50,13 +50,13 @@ def join(laws: Sequence[Distribution], places: Sequence[IntArray]) -> Distributi
 
 
 def _has_columns_of(first: Quantiles, law: Distribution) -> bool:
-    """Whether these are quantiles at the same levels."""
+    """Return whether a law is given by quantiles at the same levels, with the same tails."""
     return isinstance(law, Quantiles) and np.array_equal(law.levels, first.levels) and law.tails == first.tails
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Joined(Composed):
-    """Laws of which each row belongs to one of several distributions; made by `join`."""
+    """Laws whose rows come from several distributions; made by `join`."""
 
     precedence: ClassVar[int] = 4
 
@@ -144,7 +144,7 @@ class Joined(Composed):
                 yield rows, part.take(self.index[rows])
 
     def _by_part(self, function: Callable[[Distribution, IntArray], FloatArray]) -> FloatArray:
-        """Return what a function gives for the rows of each part, put in the order of the rows."""
+        """Apply a function to the rows of each part, and return the results in the order of the rows."""
         found = [(rows, np.asarray(function(law, rows))) for rows, law in self._parts()]
         result = np.empty((self.n, *found[0][1].shape[1:]))
         for rows, values in found:

@@ -1,4 +1,4 @@
-"""Normal and Laplace predictive distributions, and what they have in common."""
+"""Normal and Laplace predictive distributions, and their common base."""
 
 import math
 from abc import abstractmethod
@@ -30,7 +30,7 @@ class LocationScale(Distribution):
 
     family: ClassVar[Family]
     spread: ClassVar[float]
-    """Mean difference of two draws at scale 1."""
+    """Mean absolute difference of two draws at scale 1."""
 
     def __init__(self, loc: object, scale: object) -> None:
         (loc, scale), source = as_columns(loc=loc, scale=scale)
@@ -115,7 +115,7 @@ class LocationScale(Distribution):
         return cdist(self.joint_points(), other.joint_points())
 
     def joint_points(self) -> FloatArray:
-        """Return points whose distances are right between the two families as well as within each."""
+        """Return points whose distances are the 2-Wasserstein distances, within and between the two families."""
         if self.family == "normal":
             return np.column_stack([self.loc, self.scale, np.zeros(self.n)])
         return np.column_stack([self.loc, CROSS_MOMENT * self.scale, np.sqrt(2 - CROSS_MOMENT**2) * self.scale])
@@ -130,7 +130,7 @@ class LocationScale(Distribution):
 
 
 def _as_column(values: FloatArray, ndim: int) -> FloatArray:
-    """Return the values of the rows in an array of `ndim` axes, of which the others have length 1."""
+    """Return one value per row as an array of `ndim` axes, all but the first of length 1."""
     return values.reshape(-1, *(1,) * (ndim - 1))
 
 

@@ -1,4 +1,4 @@
-"""Mixtures of predictive distributions, and what they share with other laws that are made of several."""
+"""Mixtures of predictive distributions, and the base of all laws that are made of others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -15,7 +15,7 @@ from calibrant.forecasts.distribution import Distribution
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Composed(Distribution):
-    """Base of laws that are made of others: they have what all parts have."""
+    """Base of laws that are made of others: they have a density, for example, if all parts do."""
 
     parts: tuple[Distribution, ...]
 
@@ -243,7 +243,7 @@ def invert(law: Distribution, levels: FloatArray, low: FloatArray, high: FloatAr
 def _newton(
     law: Distribution, levels: FloatArray, x: FloatArray, value: FloatArray, tolerance: FloatArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Return Newton's steps, and where they are at the end: what is left of them is rounding."""
+    """Return Newton's steps, and where they have converged: only rounding is left."""
     if not law.has_density:
         return np.full(x.shape, np.nan), np.zeros(x.shape, dtype=bool)
     move = (levels - value) / np.exp(law.log_density(x))

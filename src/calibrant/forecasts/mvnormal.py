@@ -101,7 +101,7 @@ class MvNormal(Distribution):
         return self.loc[:, None] + noise
 
     def embed(self) -> FloatArray | None:
-        """Return the means and standard deviations if the coordinates are independent; else there are no points."""
+        """Return the means and standard deviations if the coordinates are independent, otherwise None."""
         return np.hstack([self.loc, self.sd()]) if self.is_diagonal else None
 
     @cached_property
@@ -186,7 +186,7 @@ def _mean_norm(cov: FloatArray, offsets: FloatArray) -> FloatArray:
 
 
 def _as_matrices(cov: FloatArray) -> FloatArray:
-    """Return (n, d, d), from (n, d) as diagonals."""
+    """Return matrices of shape (n, d, d); those of shape (n, d) are taken as diagonals."""
     return cov if cov.ndim == 3 else cov[:, :, None] * np.eye(cov.shape[1])
 
 
@@ -209,11 +209,11 @@ def _expected_gaussian(square_scale: float, variances: FloatArray, squares: Floa
 
 
 def _gaussians_of_exponential() -> tuple[FloatArray, FloatArray]:
-    """Return squared lengthscales and weights of a mixture of Gaussian kernels that makes exp(-d).
+    """Return squared lengthscales and weights of a mixture of Gaussian kernels that equals exp(-d).
 
     exp(-d) is the mean of exp(-d^2 / (4 S)) for S from the Gamma law with shape 1/2. In log S the integrand is
     analytic and vanishes at both ends, where the trapezoidal rule converges geometrically: halving the step squares
-    the error. The first weight also stands for all smaller S, below which only offsets below 1e-10 tell.
+    the error. The first weight also stands for all smaller S, which matter only for offsets below 1e-10.
     """
     step = 0.32
     s = np.exp(np.arange(-50.0, 4.8, step))

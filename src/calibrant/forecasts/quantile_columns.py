@@ -13,7 +13,7 @@ from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.checks import as_numbers, source_of
 
 Tails = Literal["assumed", "exponential"]
-"""Whether the tails are only what a law needs to have a mean, or what is predicted."""
+"""Whether the tails are only assumed, so that a law has a mean, or are part of the prediction."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -28,8 +28,8 @@ class Quantiles(ByQuantiles):
         The quantile of each row at each level. Rows that descend are sorted, with a warning: that never makes the
         pinball loss larger.
     tails : {"assumed", "exponential"}, default="assumed"
-        Either way the tails are exponential. "exponential" declares that they are predicted so, and then there is a
-        density; "assumed" ones serve for means and the CRPS, and a log score is refused.
+        The tails are exponential in both cases. "exponential" declares that they are part of the prediction, so there
+        is a density; "assumed" tails serve for means and the CRPS, and a log score is refused.
 
     Notes
     -----
@@ -38,9 +38,9 @@ class Quantiles(ByQuantiles):
 
     .. math:: 1 - F(z) = (1 - b) e^{-(z - y) / s}, \qquad s = \frac{y - x}{\ln((1 - a) / (1 - b))},
 
-    the exponential tail through both; likewise below the first. Columns that are equal hold an atom. Calibrators may
-    return infinite quantiles, if there are too few rows for a level: what lies beyond is then at infinity, and the
-    CRPS is infinite.
+    the exponential tail through both; likewise below the first. Equal columns are an atom. Calibrators may return
+    infinite quantiles if there are too few rows for a level: the mass beyond is then at infinity, and the CRPS is
+    infinite.
 
     References
     ----------
@@ -81,7 +81,7 @@ class Quantiles(ByQuantiles):
 
     @property
     def has_density(self) -> bool:
-        """Whether the tails are declared, and no two columns are equal."""
+        """Whether the tails are part of the prediction, and no two columns are equal."""
         return self.tails == "exponential" and bool((np.diff(self.values, axis=1) > 0).all())
 
     @property
@@ -167,7 +167,7 @@ class Quantiles(ByQuantiles):
 
     @np.errstate(all="ignore")  # As in `inverse`.
     def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
-        """Return ``E |Z_i - Z'_i|``, of shape (n,); 0 where a quantile is infinite, and so the CRPS is, too."""
+        """Return ``E |Z_i - Z'_i|``, of shape (n,); 0 where a quantile is infinite, so that the CRPS is infinite."""
         start, end = self.levels[:-1], self.levels[1:]
         each = (start + end) / 2 - (start * start + start * end + end * end) / 3
         left, right = self._scales()
@@ -235,19 +235,19 @@ def _unknown(what: str) -> InputError:
 
 
 def _times(scale: FloatArray, factor: FloatArray) -> FloatArray:
-    """Return the product, 0 if a factor is."""
+    """Return the product, which is 0 if a factor is 0, even if the other is infinite."""
     return np.where((scale == 0) | (factor == 0), 0.0, scale * factor)
 
 
 def _over(distance: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return the distance from the last quantile in units of the tail's scale; infinite if that is 0."""
+    """Return the distance from the last quantile in units of the tail's scale; infinite if the scale is 0."""
     return np.where(scale == 0, np.inf, distance / scale)
 
 
 def _tail_distance(beyond: FloatArray, mass: float, scale: FloatArray) -> FloatArray:
-    """Return the part of E |Z - y| in a tail: the integral of what lies outside, and inside if y is in the tail.
+    """Return the part of E |Z - y| that comes from a tail of this mass and scale.
 
-    `beyond` says how far y is in the tail; it is negative elsewhere.
+    `beyond` is the distance of y from the beginning of the tail; it is negative if y is not in the tail.
     """
     far = np.maximum(beyond, 0.0)
     left_over = mass * scale * np.exp(-np.where(scale > 0, far / scale, np.where(far > 0, np.inf, 0.0)))

@@ -22,13 +22,13 @@ LEAST, LARGEST = np.finfo(float).tiny, 1.0 - 2.0**-53
 """Levels between which every law has finite quantiles."""
 
 CUTS = np.array([0.001, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999])
-"""Further ends of segments, so that none is too long for its points."""
+"""Additional ends of segments, so that none is too long for its points."""
 
 CELLS = 2**20
-"""Quantiles that are held at a time."""
+"""Number of quantiles that are held in memory at a time."""
 
 GRADE = 4
-"""In the outermost segments nodes crowd towards 0 and 1 as this power, since quantiles may be infinite there."""
+"""In the outermost segments, nodes approach 0 and 1 as this power, since quantiles may be infinite there."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -40,7 +40,7 @@ class ProbabilityMap:
     levels : array-like of shape (K,)
         Predicted probabilities strictly between 0 and 1, ascending.
     shares : array-like of shape (K,)
-        What they are mapped to, likewise. 0 and 1 are mapped to themselves.
+        The shares that they are mapped to, likewise ascending between 0 and 1. 0 and 1 are mapped to themselves.
 
     Attributes
     ----------
@@ -203,7 +203,8 @@ class Recalibrated(ByQuantiles):
     def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
         r"""Return ``E |Z_i - Z'_i|``, the integral of :math:`2 F^{-1}(p) (2 R(p) - 1) R'(p)` over p, of shape (n,)."""
         levels, weights, slopes = self._rule()
-        # What grows at the ends is integrated exactly, as a partial mean: 2 R below a knot, 2 R - 2 above it are left.
+        # The part that grows at the ends is integrated exactly, as a partial mean; 2 R below a knot and 2 R - 2 above
+        # it are left.
         middle = len(self.map.levels) // 2
         shares = self.map(levels) - (levels > self.map.levels[middle])
         sums = self._partial[1]
@@ -227,7 +228,7 @@ class Recalibrated(ByQuantiles):
 
     @cached_property
     def _shape(self) -> Distribution:
-        """The base without location and scale: one row if that is all that rows differ by."""
+        """The base without location and scale: a single row if rows differ by nothing else."""
         if not _has_one_shape(self.base):
             return self.base
         first = self.base.take(slice(0, 1))

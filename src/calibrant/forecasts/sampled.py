@@ -1,4 +1,4 @@
-"""Any distribution that can be drawn from, by Monte Carlo."""
+"""Distributions known by random draws, by Monte Carlo."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from calibrant.forecasts.mean_distance import mean_gap_between
 from calibrant.forecasts.samples import Drawn, distances
 
 STREAM = 0x466F7265
-"""Sets the draws apart from those of a generator that a caller makes from the same seed, perhaps to redraw targets."""
+"""Keeps the draws apart from those of a caller's generator with the same seed, for example one that draws targets."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -31,15 +31,15 @@ class MonteCarlo(Drawn):
     n_draws : int, default=256
         Even number of draws of each row.
     seed : int, default=0
-        Same seed, same draws.
+        The same seed gives the same draws.
     n : int, optional
         Number of rows; by default as many as `dist.rvs()` returns numbers. `Forecasts` passes the number of targets.
 
     Notes
     -----
-    The draws are independent of each other and of the targets, and draw s of one row meets draw s + n_draws / 2 of
-    another, cyclically. So every expectation is unbiased, also for a row with itself, and the draws are one more part
-    of a row: tests of calibration keep their level and only lose power. `batches` gives standard errors.
+    The draws are independent of each other and of the targets. For pairs of rows, draw s of one row meets draw
+    s + n_draws / 2 of the other, cyclically. So every expectation is unbiased, even for a row with itself. The draws
+    are part of the row: tests of calibration keep their level and only lose power. `batches` gives standard errors.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class MonteCarlo(Drawn):
         return self._by_row(self.dist.logpdf, y.reshape(self.n, -1)).reshape(y.shape)
 
     def inverse(self, levels: FloatArray) -> FloatArray:
-        """Return the quantiles by `dist.ppf`, (n, q), at levels of shape (q,) or (n, q); else those of the draws."""
+        """Return the quantiles, (n, q), at levels of shape (q,) or (n, q), by `dist.ppf` or else from the draws."""
         if not hasattr(self.dist, "ppf"):
             return super().inverse(levels)
         return self._by_row(self.dist.ppf, np.broadcast_to(levels, (self.n, levels.shape[-1])))
@@ -149,7 +149,7 @@ class MonteCarlo(Drawn):
         return (_mean_distances(first, fourth) + _mean_distances(second, third)) / 2
 
     def quantiles(self) -> FloatArray:
-        """Return the middles of n_draws equally likely parts by `dist.ppf`, or else the sorted draws."""
+        """Return the midpoints of n_draws equally likely parts by `dist.ppf`, or else the sorted draws."""
         if not hasattr(self.dist, "ppf"):
             return super().quantiles()
         levels = (np.arange(self.n_draws) + 0.5) / self.n_draws
@@ -179,7 +179,7 @@ class MonteCarlo(Drawn):
         return values
 
     def _distinct(self) -> Iterator[tuple[BoolArray, IntArray]]:
-        """Yield masks that part the rows into sets without repetition, and what is in them.
+        """Yield masks that divide the rows into sets without repeated laws, and the laws in each set.
 
         The parameters of `dist` cannot be sliced, so it is always called for all of its laws at once.
         """

@@ -16,11 +16,11 @@ from calibrant.forecasts.mean_distance import mean_gap, mean_gap_between
 from calibrant.forecasts.transport import transport_cost
 
 BLOCK_CELLS = 2**21
-"""Pairs of draws whose kernel values are held at a time."""
+"""Number of pairs of draws whose kernel values are held in memory at a time."""
 
 
 class Drawn(Distribution):
-    """Base of the laws that are known by draws: expectations are averages over them."""
+    """Base of the laws that are known by draws: expectations are averages over the draws."""
 
     precedence: ClassVar[int] = 1
 
@@ -50,7 +50,7 @@ class Drawn(Distribution):
         return self.draws.std(axis=1)
 
     def embed(self) -> FloatArray | None:
-        """Return the quantiles over the root of their number on the line; elsewhere there are no points."""
+        """Return the quantiles of laws on the line, divided by the root of their number; None for vectors."""
         return None if self.event_shape else self.quantiles() / np.sqrt(self.n_draws)
 
     def quantiles(self) -> FloatArray:
@@ -121,7 +121,7 @@ class Samples(Drawn):
     Parameters
     ----------
     draws : array-like of shape (n, m) or (n, m, d)
-        m members of the ensemble a row; they are exchangeable, not paired across rows.
+        m members of the ensemble per row; members are exchangeable, and not paired across rows.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class Samples(Drawn):
         return self._share(y, np.less)
 
     def mean_spread(self, *, fair: bool = False) -> FloatArray:
-        """Return the mean distance of two draws of a row, (n,): with replacement, or if `fair` without."""
+        """Return the mean distance of two draws of a row, (n,), drawn with replacement or, if `fair`, without."""
         if fair and self.n_draws < 2:
             raise InputError(
                 'the fair spread of an ensemble needs at least two members, but there is one. Use "empirical".'
@@ -182,7 +182,9 @@ class Samples(Drawn):
 
 
 def member_ranks(levels: FloatArray, n_draws: int) -> IntArray:
-    """Return which member, from 1, is the quantile of each level: the least with at least that share up to it.
+    """Return the rank, from 1, of the member that is the quantile at each level.
+
+    It is the smallest member such that at least that share of the members is not larger.
 
     Examples
     --------

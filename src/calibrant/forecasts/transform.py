@@ -1,4 +1,4 @@
-"""Probability integral transforms: where in its predicted law each target fell."""
+"""Probability integral transforms: the probability that each law gave to values up to its target."""
 
 from collections.abc import Callable
 from typing import Literal, get_args
@@ -11,11 +11,11 @@ from calibrant.forecasts.container import Forecasts
 from calibrant.forecasts.samples import Samples
 
 Ensemble = Literal["fair", "empirical"]
-"""What the members of an ensemble are: draws from an unseen law, as the target is, or all that is predicted."""
+"""How to read the members of an ensemble: as draws from the same unknown law as the target, or as the law itself."""
 
 
 def check_ensemble(ensemble: object) -> None:
-    """Refuse what is not an `Ensemble`."""
+    """Refuse values other than those of `Ensemble`."""
     if ensemble not in get_args(Ensemble):
         raise InputError(f'ensemble must be "fair" or "empirical", but is {ensemble!r}.')
 
@@ -28,7 +28,7 @@ def pit(forecasts: Forecasts, rng: Rng = None, *, ensemble: Ensemble = "fair") -
     forecasts : Forecasts
         On the line.
     rng : Generator, int or None
-        Used for laws with atoms only, such as `Samples`.
+        Used only for laws with atoms, such as `Samples`.
     ensemble : {"fair", "empirical"}, default="fair"
         How to read `Samples` of m members. "fair": the target is one more draw of whatever the members were drawn from;
         the transform is its rank among all m + 1. "empirical": the members are the predicted law.
@@ -65,7 +65,7 @@ def pit(forecasts: Forecasts, rng: Rng = None, *, ensemble: Ensemble = "fair") -
 
 
 def pit_limits(forecasts: Forecasts, ensemble: Ensemble = "fair") -> tuple[FloatArray, FloatArray]:
-    """Return P(Z < y) and P(Z <= y) at the targets, or for a fair ensemble the ends of the interval of the rank."""
+    """Return P(Z < y) and P(Z <= y) at the targets; for a fair ensemble, with the target counted as a member."""
     check_ensemble(ensemble)
     law = forecasts.distribution
     if not law.has_cdf:
@@ -93,7 +93,7 @@ def level_shares(lower: FloatArray, upper: FloatArray, levels: FloatArray) -> Ca
     starts = np.concatenate([[0], np.cumsum(counts)])
     row = np.repeat(np.arange(n), counts)
     level = first[row] + np.arange(len(row)) - starts[row]
-    # From the first level that may be reached to the first that surely is, each row counts by ever more.
+    # Between the first level that a transform may be below and the first that it is surely below, its share grows.
     reached, width = np.ones(len(row)), (upper - lower)[row]
     between = level < last[row]
     np.divide(levels[np.minimum(level, len(levels) - 1)] - lower[row], width, out=reached, where=between)

@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 
 MOST_PERMUTED = 5
-"""Up to this many atoms of equal weight, all assignments are tried at once instead of one pair at a time."""
+"""Up to this number of atoms of equal weight, all permutations are tried, for all pairs at once."""
 
 LP_CELLS = 4096
 """Cells of the cost matrices that share one linear programme: one call per pair would spend its time on set-up."""
@@ -63,7 +63,7 @@ def _assign(costs: FloatArray) -> FloatArray:
 
 
 def _divide(costs: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve with two atoms on the left: the first serves the atoms where it is cheapest beside the second."""
+    """Solve with two atoms on the left: the first serves the atoms where it is cheapest relative to the second."""
     order = np.argsort(costs[..., 0, :] - costs[..., 1, :], axis=-1)
     first, second, capacity = (
         np.take_along_axis(values, order, axis=-1) for values in (costs[..., 0, :], costs[..., 1, :], right)

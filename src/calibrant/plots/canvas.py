@@ -1,4 +1,4 @@
-"""What all plots share: axes to draw on, colours, the unit square."""
+"""Helpers of all plots: axes, colours, the unit square."""
 
 from typing import TYPE_CHECKING
 
@@ -15,16 +15,18 @@ PALE = "#C8C8C8"
 
 MINUS, SIGMA = "\N{MINUS SIGN}", "\N{GREEK SMALL LETTER SIGMA}"
 
+DASHED = (0, (4, 3))
+"""Style of reference lines."""
+
 PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A4FBF", "#8C6D31", "#B3123B", "#4D4D4D")
 """One colour per class, up to ten."""
-
 
 SIDES = (-0.025, 1.025)
 """The horizontal axis of probabilities: 0 to 1, with room for markers at the ends."""
 
 
 def axes_or_new(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "Axes":
-    """Return the axes given, or those of a new figure of this size in inches, of which pyplot does not know."""
+    """Return the given axes, or those of a new figure of this size in inches, which pyplot does not manage."""
     if ax is not None:
         return ax
     try:
@@ -35,7 +37,7 @@ def axes_or_new(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "
 
 
 def unit_square(ax: "Axes", horizontal: str, vertical: str) -> None:
-    """Make the axes a square from 0 to 1 with the same ticks and room for markers at the ends; name them."""
+    """Label the axes and make them a square from 0 to 1, with equal ticks and room for markers at the ends."""
     ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     ax.set(xlim=SIDES, ylim=SIDES, xticks=ticks, yticks=ticks, xlabel=horizontal, ylabel=vertical)
     ax.set_aspect("equal", adjustable="box")
@@ -49,11 +51,11 @@ def open_frame(ax: "Axes") -> None:
 
 def diagonal(ax: "Axes", label: str | None, heights: tuple[float, float] = (0, 1)) -> None:
     """Draw the line of equal coordinates, or one of other heights at 0 and 1, below everything else."""
-    ax.plot([0, 1], heights, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=label)
+    ax.plot([0, 1], heights, color=GREY, linewidth=1, linestyle=DASHED, zorder=1, label=label)
 
 
 def shown_name(name: str, length: int = 24) -> str:
-    """Return a name as matplotlib shows it: short, and neither hidden from a legend nor read as a formula."""
+    """Return a name for matplotlib: shortened, and neither left out of a legend nor read as a formula."""
     short = name if len(name) <= length else name[: length - 1] + "…"
     # A name that begins with "_" would be left out of the legend, and "$" would begin a formula.
     text = short.replace("$", r"\$")
@@ -74,7 +76,7 @@ def faded(colour: str, vague: BoolArray) -> list[tuple[str, float]]:
 def mark_points(
     ax: "Axes", x: FloatArray, y: FloatArray, size: FloatArray, *, off: BoolArray, label: str, vague: BoolArray
 ) -> None:
-    """Draw points, those that are off as red diamonds; `label` says what off means."""
+    """Draw points, with red diamonds for those that are off; `label` says what off means."""
     for here, colour, marker, name in ((~off, BLUE, "o", None), (off, RED, "D", label)):
         if here.any():
             ax.scatter(

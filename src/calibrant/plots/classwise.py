@@ -14,10 +14,10 @@ FEW_CLASSES = len(PALETTE)
 """Up to this number, every class has a colour and a name."""
 
 NAMED = 5
-"""With more classes, only this many are named: those with the largest error."""
+"""With more classes, only this number of classes with the largest errors is named."""
 
 NARROW = 4.0
-"""On axes narrower than this, in inches, the legend is above."""
+"""If axes are narrower than this, in inches, the legend is above them."""
 
 
 def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
@@ -26,8 +26,8 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     curves : ClasswiseCurves
-        Up to ten classes have a colour each, the largest error first. Of more, the five with the largest error have,
-        and the others are grey.
+        Each of up to ten classes has a colour. With more classes, the five with the largest errors have a colour, and
+        the others are grey. The legend lists the largest error first.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
@@ -42,7 +42,7 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
     named = worst if few else worst[:NAMED]
     _grey_lines(ax, [curve for k, curve in enumerate(curves.curves) if k not in named])
     for place, k in enumerate(named):
-        colour, curve = PALETTE[k if few else place], curves.curves[k]  # In two figures, few classes look the same.
+        colour, curve = PALETTE[k if few else place], curves.curves[k]  # A class keeps its colour in all figures.
         label = _label(curves.names[k], curve)
         ax.plot(curve.predicted, curve.observed, color=colour, linewidth=1.2, alpha=0.9, zorder=3, label=label)
     average = curves.average
@@ -54,7 +54,7 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
 
 
 def _legend(ax: "Axes", average: ReliabilityCurve) -> None:
-    """Write the names beside the square, where they cover no curve, or above it if the axes are narrow."""
+    """Put the legend beside the square, where it covers no curve, or above it if the axes are narrow."""
     title = None if average.error is None else f"class: {average.error.name}"
     shared: dict[str, object] = {"frameon": False, "title": title, "alignment": "left", "handlelength": 1.4}
     if ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width < NARROW:
@@ -72,7 +72,7 @@ def _grey_lines(ax: "Axes", curves: list[ReliabilityCurve]) -> None:
     from matplotlib.collections import LineCollection
 
     lines = [list(zip(c.predicted.tolist(), c.observed.tolist(), strict=True)) for c in curves]
-    # The more lines there are, the fainter each is, so that where they run together shows.
+    # The more lines there are, the fainter each is, so that it shows where they run together.
     ax.add_collection(LineCollection(lines, colors=GREY, linewidths=0.7, alpha=max(0.15, 6 / (6 + len(curves)))))
 
 

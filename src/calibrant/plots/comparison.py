@@ -7,18 +7,18 @@ import numpy as np
 
 from calibrant._border.numerals import count, number, percent, with_sign
 from calibrant.exceptions import InputError
-from calibrant.plots.canvas import GREY, INK, MINUS, PALETTE, axes_or_new, open_frame, shown_name
+from calibrant.plots.canvas import DASHED, GREY, INK, MINUS, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import Compared, Comparison, LearningCurve, LearningPoint, known_limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MARKERS = "osD^vPX*ph"
-WITHOUT_TRIANGLES = "osDPX*ph"  # These stand for values beyond the axis.
+WITHOUT_TRIANGLES = "osDPX*ph"  # Triangles stand for values beyond the axis.
 
 
 def plot_comparison(comparison: Comparison, ax: "Axes | None" = None) -> "Axes":
-    """Draw every model's difference from the baseline with its limits, on a scale of its own for each metric.
+    """Draw every model's difference from the baseline with its limits, each metric on its own scale.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def plot_comparison(comparison: Comparison, ax: "Axes | None" = None) -> "Axes":
 
     Notes
     -----
-    Better is to the left: differences of metrics of which more is better change their side, not their number. Metrics
-    have different units, so each is drawn in units of its largest limit, and the difference itself is written on the
-    right. Markers are filled where the difference is significant; differences without valid limits have no bar.
+    Better is to the left: if larger values of a metric are better, its differences are mirrored, but their numbers are
+    not. Metrics have different units, so each is drawn in units of its largest limit, and the difference itself is
+    written on the right. Markers of significant differences are filled; differences without valid limits have no bar.
     """
     models = [model for model in comparison.models if model != comparison.baseline]
     if not models:
@@ -118,7 +118,7 @@ def plot_learning_curve(curve: LearningCurve, ax: "Axes | None" = None, *, metri
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
     metric : str, optional
-        One of the curve's; the first, if not given.
+        One of the curve's metrics; by default the first.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def plot_learning_curve(curve: LearningCurve, ax: "Axes | None" = None, *, metri
     before = curve.baseline[metric]
     if np.isfinite(before):
         label = f"as they are: {number(before)}"
-        ax.axhline(before, color=GREY, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1, label=label)
+        ax.axhline(before, color=GREY, linewidth=1.2, linestyle=DASHED, zorder=1, label=label)
     low, high = _window(curve, metric)
     ax.set_ylim(low, high)
     for i, name in enumerate(curve.calibrators):
@@ -152,7 +152,7 @@ def plot_learning_curve(curve: LearningCurve, ax: "Axes | None" = None, *, metri
 
 
 def _window(curve: LearningCurve, metric: str) -> tuple[float, float]:
-    """Return ends of the vertical axis that a single wild value does not move."""
+    """Return ends of the vertical axis that a single extreme value does not move."""
     points = [point for name in curve.calibrators for point in curve.of(name, metric)]
     all_values = np.array([curve.baseline[metric], *(point.value for point in points)])
     settled = np.array([curve.baseline[metric], *(point.value for point in points if point.size == curve.sizes[-1])])

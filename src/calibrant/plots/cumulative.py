@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant._border.numerals import counted, decimals, number
-from calibrant.plots.canvas import GREY, INK, MINUS, SIGMA, axes_or_new, open_frame
+from calibrant.plots.canvas import DASHED, GREY, INK, MINUS, SIGMA, axes_or_new, open_frame
 from calibrant.results import CumulativeCurve
 from calibrant.results.drawing import BLUE, RED
 
@@ -40,7 +40,7 @@ def plot_cumulative(curve: CumulativeCurve, ax: "Axes | None" = None) -> "Axes":
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
     ax.set(xlim=(0, 1), xticks=ticks, xlabel="Share of rows, in order")
     ax.set_ylabel(f"Sum of outcome {MINUS} prediction")
-    ax.axhline(0, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    ax.axhline(0, color=GREY, linewidth=1, linestyle=DASHED, zorder=1)
     if curve.sigma > 0:
         high = 2 * curve.sigma
         ax.fill(

@@ -7,13 +7,11 @@ import numpy as np
 
 from calibrant._border.numerals import percent, significant
 from calibrant._border.types import FloatArray
-from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, open_frame, shown_name
+from calibrant.plots.canvas import DASHED, GREY, INK, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import CoverageAtRisk, DecisionCurve, RiskCoverage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-DASHED = (0, (4, 3))
 
 
 def plot_decision_curve(
@@ -36,7 +34,8 @@ def plot_decision_curve(
 
     Notes
     -----
-    Where too few rows decide, there is no band. The axis ends a little below 0: far below, nobody would act so.
+    There is no band where too few rows decide. The axis ends a little below 0: nobody would act at a net benefit far
+    below that.
     """
     named = {"predictions": curves} if isinstance(curves, DecisionCurve) else dict(curves)
     first = next(iter(named.values()))
@@ -73,7 +72,7 @@ def plot_risk_coverage(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
     guarantee : CoverageAtRisk, optional
-        By `calibrant.decisions.coverage_at_risk`: the wanted error rate, and the coverage with which it is kept.
+        By `calibrant.decisions.coverage_at_risk`: the largest acceptable error rate, and the coverage that keeps it.
 
     Returns
     -------
@@ -81,7 +80,7 @@ def plot_risk_coverage(
 
     Notes
     -----
-    With few distinct confidences, only the points can be had, and nothing between them.
+    With few distinct confidences, only the marked points can be reached, and nothing between them.
     """
     named = {"predictions": curves} if isinstance(curves, RiskCoverage) else dict(curves)
     ax = axes_or_new(ax, 6.4, 4.4)
@@ -105,5 +104,5 @@ def plot_risk_coverage(
 
 
 def _finite(values: FloatArray) -> FloatArray:
-    """Return limits with gaps where there are none."""
+    """Return limits with NaN where they are infinite, so that matplotlib leaves a gap."""
     return np.where(np.isfinite(values), values, np.nan)

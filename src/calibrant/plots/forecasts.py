@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.numerals import as_given, counted, percent
 from calibrant._border.types import BoolArray
-from calibrant.plots.canvas import GREY, INK, axes_or_new, diagonal, mark_points, note, open_frame, unit_square
+from calibrant.plots.canvas import DASHED, GREY, INK, axes_or_new, diagonal, mark_points, note, open_frame, unit_square
 from calibrant.results import IntervalCheck, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.drawing import BLUE, RED
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW = 25
-"""Up to this many levels, as those of columns of quantiles, are marked one by one."""
+"""Up to this number of levels, for example of quantile columns, each is marked."""
 
 WIDE = 8.0
 """Standard deviations that differ by more than this factor are drawn on logarithmic axes."""
 
 WIDE_AXES = 4.0
-"""Inches from which on the legend has two columns."""
+"""If axes are wider than this, in inches, the legend has two columns."""
 
 
 def plot_pit(histogram: PITHistogram, ax: "Axes | None" = None) -> "Axes":
@@ -55,7 +55,7 @@ def plot_pit(histogram: PITHistogram, ax: "Axes | None" = None) -> "Axes":
     lowest, highest = np.append(low, low[-1]), np.append(high, high[-1])
     by_chance = _chance(histogram.level)
     ax.fill_between(edges, lowest, highest, step="post", color=INK, alpha=0.22, linewidth=0, zorder=3, label=by_chance)
-    ax.axhline(100 * histogram.expected / total, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
+    ax.axhline(100 * histogram.expected / total, color=INK, linewidth=1, linestyle=DASHED, zorder=4)
     ax.set(xlim=(0, 1), xlabel="Probability integral transform", ylabel="Targets (%)")
     ax.set_ylim(0, 1.4 * float(max(count.max(), high.max())))
     note(ax, counted(histogram.n_samples))
@@ -78,8 +78,8 @@ def plot_quantiles(curve: QuantileCurve, ax: "Axes | None" = None) -> "Axes":
 
     Notes
     -----
-    The band around the diagonal is where calibrated forecasts would be by chance; what is outside is red. Few levels,
-    as those of columns of quantiles, are marked one by one.
+    The band around the diagonal is where calibrated forecasts would be by chance; the curve is red outside it. If there
+    are few levels, for example of quantile columns, each is marked.
     """
     ax = axes_or_new(ax, 5.0, 5.0)
     if curve.form == "interval":
@@ -137,7 +137,7 @@ def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":
     ax = axes_or_new(ax, 5.0, 5.0)
     open_frame(ax)
     ends = _ends(ax, curve)
-    ax.plot(ends, ends, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label="calibrated")
+    ax.plot(ends, ends, color=GREY, linewidth=1, linestyle=DASHED, zorder=1, label="calibrated")
     label = f"{percent(curve.level)} confidence"
     ax.vlines(curve.predicted, curve.low, curve.high, colors=BLUE, linewidth=1.2, zorder=2, label=label)
     off = (curve.predicted < curve.low) | (curve.predicted > curve.high)
@@ -151,7 +151,7 @@ def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":
 
 
 def _ends(ax: "Axes", curve: SpreadCurve) -> tuple[float, float]:
-    """Return the common ends of both axes, and make them logarithmic if the values ask for it."""
+    """Return the common ends of both axes; make the axes logarithmic if the values differ much."""
     values = np.concatenate([curve.predicted, curve.observed, curve.low, curve.high])
     finite = values[np.isfinite(values)]
     high = float(finite.max(initial=0.0)) or 1.0
@@ -165,7 +165,7 @@ def _ends(ax: "Axes", curve: SpreadCurve) -> tuple[float, float]:
 
 
 def _round_ticks(ax: "Axes") -> None:
-    """Mark 1, 2 and 5 of every power of ten, written out."""
+    """Put ticks at 1, 2 and 5 times every power of ten, written out."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     for axis in (ax.xaxis, ax.yaxis):
@@ -179,7 +179,7 @@ def _chance(level: float) -> str:
 
 
 def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
-    """Draw some rows: the forecasts' own intervals, the fitted ones, and the targets.
+    """Draw a few rows: the forecasts' own intervals, the fitted intervals, and the targets.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
     Notes
     -----
     Rows are sorted by their forecasts. Targets outside their fitted interval are red; infinite intervals reach the
-    edge. The legend says how many targets of all judged rows are held.
+    edge. The legend gives the share of targets held among all judged rows.
     """
     ax = axes_or_new(ax, 8.0, 3.6)
     open_frame(ax)

@@ -1,4 +1,4 @@
-"""What a statistic would be under calibration, and what it is."""
+"""A statistic beside its distribution under calibration."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ def plot_null(test: TestResult, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     test : TestResult
-        Of a test that keeps its draws, such as `ConsistencyTest`.
+        The result of a test that keeps its draws, such as `ConsistencyTest`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
@@ -53,7 +53,7 @@ def _write(ax: "Axes", test: TestResult, n_draws: int) -> None:
     """Write the p-value and the legend above the bars."""
     smallest = float(test.details.get("smallest_pvalue", 1 / (1 + n_draws)))
     title = pvalue(test.pvalue, smallest)
-    # Above the frame: the statistic may be anywhere within.
+    # Above the frame, because the statistic may be anywhere within it.
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),

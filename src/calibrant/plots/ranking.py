@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW_POINTS = 20
-"""Up to this many points, each is marked."""
+"""Up to this number of points, each is marked."""
 
 STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
 
@@ -52,7 +52,7 @@ def plot_roc(roc: ROCCurve, hull: ConvexHull | None = None, ax: "Axes | None" = 
 
 
 def plot_calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], ax: "Axes | None" = None) -> "Axes":
-    """Draw maps from scores to calibrated probabilities, together.
+    """Draw one or several maps from scores to calibrated probabilities.
 
     Parameters
     ----------

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 def plot_reliability(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
-    """Draw a reliability diagram: the curve, its limits, the diagonal, the error, and the spread of the predictions.
+    """Draw a reliability diagram: the curve, its limits, the diagonal, the error, and the distribution of predictions.
 
     Parameters
     ----------
     curve : ReliabilityCurve
-        Of any kind: `reliability_curve`, `kernel_curve` or `isotonic_curve`.
+        From `reliability_curve`, `kernel_curve` or `isotonic_curve`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. By default the axes of a new figure, which pyplot does not know: save it with
+        Where to draw. By default the axes of a new figure, which pyplot does not manage: save it with
         `plot_reliability(curve).figure.savefig("diagram.png")`.
 
     Returns
@@ -47,10 +47,10 @@ def plot_reliability(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes
 
     Notes
     -----
-    Diamonds and red stretches are off: the confidence limits miss the diagonal, or the curve leaves the consistency
-    band. Faint points stand for too few rows to say much. The strip above the square shows where the rows are, on a
-    root scale: upwards those for which the event happened, downwards the others. Its number is the share of the
-    tallest bar.
+    Red diamonds and red stretches are off: the confidence limits miss the diagonal, or the curve leaves the consistency
+    band. Faint points stand for too few rows to say much. The strip above the square shows the distribution of the
+    predictions on a square-root scale: upwards the rows with the event, downwards the others. Its number is the share
+    of rows in the tallest bar.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def plot_bias(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     curve : ReliabilityCurve
-        Of any kind: `reliability_curve`, `kernel_curve` or `isotonic_curve`.
+        From `reliability_curve`, `kernel_curve` or `isotonic_curve`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
@@ -94,7 +94,7 @@ def plot_bias(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
     ax.set(xlim=SIDES, ylim=figure.ends, xlabel=words.horizontal, ylabel=words.vertical)
     diagonal(ax, None, figure.calibrated)
     _draw(ax, figure, words, spread(curve))
-    low = float(np.average(figure.y, weights=curve.weight)) < 0  # Then there is more room for the legend above.
+    low = float(np.average(figure.y, weights=curve.weight)) < 0  # Then the legend has more room above.
     note(ax, ", ".join(_facts(curve)), below=low)
     _legend(ax, figure, "upper right" if low else "lower right")
     return ax
@@ -117,7 +117,7 @@ LARGEST = 9.4
 
 
 def _draw(ax: "Axes", figure: ReliabilityFigure, words: Words, rows: Strip) -> None:
-    """Draw limits, lines and marks, the spread of the rows above them, and at the side what being above means."""
+    """Draw limits, lines and marks, the distribution of predictions above, and the meaning of the sides beside them."""
     _limits(ax, figure, BLUE if not figure.is_soft else GREY if figure.is_line else PALE)
     for kind, parts in figure.lines.items():
         y = np.full(len(figure.x), np.nan)
@@ -157,7 +157,7 @@ def _marks(ax: "Axes", figure: ReliabilityFigure) -> None:
 
 
 def _strip(ax: "Axes", rows: Strip, words: Words) -> None:
-    """Stand the spread of the predictions on top of the axes, one outcome upwards and the other downwards."""
+    """Draw the distribution of the predictions above the axes, one outcome upwards and the other downwards."""
     panel = ax.inset_axes((0.0, 1.02, 1.0, 0.16), sharex=ax)
     left, right = np.array(rows.spans).T
     panel.bar(left, rows.up, right - left, align="edge", color=BLUE)
@@ -173,7 +173,7 @@ def _strip(ax: "Axes", rows: Strip, words: Words) -> None:
 
 
 def _legend(ax: "Axes", figure: ReliabilityFigure, where: Literal["upper right", "lower right"]) -> None:
-    """Name what is drawn, if anything has a name."""
+    """Draw a legend, if anything has a label."""
     if ax.get_legend_handles_labels()[0]:
         legend = ax.legend(loc=where, frameon=False, fontsize="small", handlelength=1.4)
         for handle in () if figure.is_line else filter(None, legend.legend_handles):
@@ -181,13 +181,13 @@ def _legend(ax: "Axes", figure: ReliabilityFigure, where: Literal["upper right",
 
 
 SQUARE = "calibrant-diagonal"
-"""The mark of axes that already show a diagonal."""
+"""Identifies the diagonal on axes that already have one."""
 
 
 def add_reliability(
     curve: ReliabilityCurve, ax: "Axes | None" = None, *, name: str = "", **settings: Any
 ) -> "tuple[Axes, Line2D]":
-    """Draw a reliability curve and its band, beside those that are on the axes already.
+    """Draw a reliability curve and its band on axes that may already show others.
 
     Parameters
     ----------
@@ -195,9 +195,9 @@ def add_reliability(
     ax : matplotlib.axes.Axes, optional
         By default the axes of a new figure.
     name : str, optional
-        What the legend calls it; its error is added.
+        Name of the curve in the legend; its error is added.
     **settings
-        Of the line, such as ``color``; by default the next colour of the palette.
+        Settings of the line, such as ``color``; by default the next colour of the palette.
 
     Returns
     -------
@@ -228,4 +228,4 @@ def add_reliability(
 
 
 _LINE = "calibrant-reliability"
-"""The mark of lines of models, which are counted to choose the next colour."""
+"""Identifies the curves of models, which are counted to choose the next colour."""

@@ -23,7 +23,7 @@ LETTERS = 11.0
 """Size of letters, in points, for leaves of the width above; axes shrink in the layout, and the letters with them."""
 
 FEW_NODES = 40
-"""Up to this depth, answers are written at the branches."""
+"""Up to this number of questions, answers are written at the branches."""
 
 NAME_LENGTH = 16
 
@@ -44,8 +44,8 @@ def plot_tree(tree: TreeDiagram, ax: "Axes | None" = None) -> "Axes":
 
     Notes
     -----
-    The answer yes leads to the left. Each leaf says what it decides, then the count and the probability of each class,
-    which the bar above shows as well; with more than four classes the most probable are listed.
+    The answer yes leads to the left. Each leaf shows its decision, then the count and the probability of each class,
+    which the bar above it shows as well; with more than four classes, the most probable are listed.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def plot_tree(tree: TreeDiagram, ax: "Axes | None" = None) -> "Axes":
 
 
 def _layout(tree: TreeDiagram) -> tuple[FloatArray, IntArray]:
-    """Return the position of each node, leaves at 0, 1, ... and others between their children, and its depth."""
+    """Return the position of each node (leaves at 0, 1, ..., others midway between their children) and its depth."""
     order, depth = [0], np.zeros(len(tree.left), dtype=np.int64)
     for node in order:  # The list grows while it is read: parents come before their children.
         if tree.leaf[node] < 0:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from calibrant._border.numerals import as_given, number, signed
 from calibrant.report import svg
-from calibrant.report.series import N_COLOURS, N_SHAPES
+from calibrant.report.series import Marked
 from calibrant.report.svg import Element, Scale, element
 from calibrant.results import (
     Compared,
@@ -120,18 +120,13 @@ def learning(curve: LearningCurve, metric: str, label: str) -> Element:
         svg.line(x.start, 190, x.stop, 190, "axis"),
         svg.text((x.start + x.stop) / 2, 226, "Rows that the calibrator is fitted to", "label"),
         svg.axis_left(y, 62, "", about=4),
-        _turned(label, 14, 99),
+        svg.turned(label, 14, 99),
     ]
     if is_near:
         parts.append(svg.line(x.start, y(before), x.stop, y(before), "diagonal"))
     parts += [_learnt(i, calibrator, lines[calibrator], x, y) for i, calibrator in enumerate(curve.calibrators)]
     words = f"{label} on the test rows against the number of calibration rows"
     return element("svg", *parts, viewBox="0 0 362 234", class_="chart", role="img", aria_label=words)
-
-
-def _turned(content: str, x: float, y: float) -> Element:
-    place = f"translate({svg.coordinate(x)} {svg.coordinate(y)}) rotate(-90)"
-    return element("text", content, transform=place, class_="label", text_anchor="middle")
 
 
 def svg_grid(y: Scale, x: Scale) -> list[Element]:
@@ -149,15 +144,14 @@ def _short(size: int) -> str:
 
 def _learnt(index: int, calibrator: str, points: Sequence[LearningPoint], x: Scale, y: Scale) -> Element:
     places = [(x(math.log(point.size)), y(point.value)) for point in points]
-    shape = index % N_SHAPES
+    sign = Marked(index, calibrator)
     parts: list[Element] = [svg.polyline([a for a, _ in places], [b for _, b in places], "curve")]
     for (a, b), point in zip(places, points, strict=True):
         title = element("title", f"{calibrator}, {point.size} rows: {number(point.value)}")
-        parts.append(element("g", title, svg.marker(shape, a, b, 3.5, "marker off")))
-    return element("g", *parts, class_=f"series-{index % N_COLOURS}")
+        parts.append(element("g", title, svg.marker(sign.shape, a, b, 3.5, "marker off")))
+    return element("g", *parts, class_=sign.style)
 
 
 def swatch(index: int) -> Element:
     """Return the sign of a calibrator in a legend."""
-    sign = svg.marker(index % N_SHAPES, 7, 7, 5, "marker off")
-    return element("svg", sign, viewBox="0 0 14 14", class_=f"swatch series-{index % N_COLOURS}", aria_hidden="true")
+    return Marked(index, "").swatch

@@ -8,7 +8,7 @@ from calibrant._border.numerals import between, number, percent, pvalue, signed
 from calibrant.report import svg
 from calibrant.report.diagram import reliability_diagram
 from calibrant.report.series import AnySeries, Series
-from calibrant.report.svg import Element, Scale, coordinate, element
+from calibrant.report.svg import Element, Scale
 from calibrant.report.tables import of_metric
 from calibrant.report.views import named_curves
 from calibrant.results import (
@@ -29,8 +29,6 @@ from calibrant.results import (
     rule_in_words,
 )
 from calibrant.results.comparison import shown_limits
-
-WIDTH, HEIGHT = 150.0, 20.0
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""
@@ -111,17 +109,9 @@ def _interval(value: float, low: float, high: float, verdict: str) -> Element | 
         return None
     ends = min(0.0, value, low), max(0.0, value, high)
     span = (ends[1] - ends[0]) or 1.0
-    x = Scale(ends[0] - 0.08 * span, ends[1] + 0.08 * span, 0, WIDTH)
-    middle = HEIGHT / 2
-    parts = [
-        svg.line(x(0), 1, x(0), HEIGHT - 1, "zero"),
-        svg.line(x(low), middle, x(high), middle, "limits"),
-        element("circle", cx=x(value), cy=middle, r=4, class_="dot"),
-    ]
+    x = Scale(ends[0] - 0.08 * span, ends[1] + 0.08 * span, 0, svg.ROW_WIDTH)
     class_ = f"interval {verdict.replace(' ', '-')}".strip()
-    return element(
-        "svg", *parts, viewBox=f"0 0 {coordinate(WIDTH)} {coordinate(HEIGHT)}", class_=class_, aria_hidden="true"
-    )
+    return svg.row_figure(x(0), (x(low), x(high)), svg.row_mark(x(value)), class_=class_)
 
 
 def headline(how: Fix) -> str:

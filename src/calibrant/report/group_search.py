@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from calibrant._border.numerals import aligned, count, percent, pvalue, signed
 from calibrant.report import svg
-from calibrant.report.svg import Element, Scale, coordinate, element
+from calibrant.report.svg import Element, Scale
 from calibrant.results import FoundGroup, GroupFindings
 from calibrant.results.names import name
-
-WIDTH, HEIGHT = 150.0, 20.0
 
 MOST = 50
 """Groups that overlap with others are listed up to this number."""
@@ -79,20 +77,9 @@ def _limits(group: FoundGroup) -> tuple[float, float]:
 
 def _drawn(group: FoundGroup, reach: float) -> Element:
     """Draw observed minus predicted with its limits; 0 is in the middle, and all groups share the scale."""
-    x, middle = Scale(-1.05 * reach, 1.05 * reach, 0, WIDTH), HEIGHT / 2
+    x = Scale(-1.05 * reach, 1.05 * reach, 0, svg.ROW_WIDTH)
     low, high = _limits(group)
-    parts = [
-        svg.line(x(0), 1, x(0), HEIGHT - 1, "zero"),
-        svg.line(x(low), middle, x(high), middle, "limits"),
-        element("circle", cx=x(group.size), cy=middle, r=4, class_="dot"),
-    ]
-    return element(
-        "svg",
-        *parts,
-        viewBox=f"0 0 {coordinate(WIDTH)} {coordinate(HEIGHT)}",
-        class_="interval worse",
-        aria_hidden="true",
-    )
+    return svg.row_figure(x(0), (x(low), x(high)), svg.row_mark(x(group.size)), class_="interval worse")
 
 
 def left_out(found: GroupFindings) -> str:

@@ -11,7 +11,6 @@ from calibrant.results import CoveredPart, IntervalCheck, as_record
 from calibrant.results.names import name
 
 WIDE, TALL, LEFT, TOP = 700.0, 260.0, 46.0, 8.0
-WIDTH, HEIGHT = 150.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Row:
 def rows(check: IntervalCheck) -> list[Row]:
     """Return the row of all data together, then one row per group."""
     least = min(min(part.before, part.covered, check.level) for part in (check.total, *check.parts))
-    x = Scale(max(0.0, least - 0.05), 1.0, 4, WIDTH - 4)
+    x = Scale(max(0.0, least - 0.05), 1.0, 4, svg.ROW_WIDTH - 4)
     return [_row(part, check.level, x) for part in (check.total, *check.parts)]
 
 
@@ -54,18 +53,9 @@ def _row(part: CoveredPart, level: float, x: Scale) -> Row:
 
 def _coverage(part: CoveredPart, level: float, x: Scale) -> Element:
     """Draw what is promised, its range by chance, and both shares: hollow before, filled after."""
-    middle = HEIGHT / 2
-    parts = [svg.line(x(level), 1, x(level), HEIGHT - 1, "zero")]
-    if part.low is not None and part.high is not None:
-        ends = x(max(part.low, x.low)), x(part.high)
-        parts.append(svg.line(ends[0], middle, ends[1], middle, "limits"))
-    parts += [
-        element("circle", cx=x(part.before), cy=middle, r=3.5, class_="ring"),
-        element("circle", cx=x(part.covered), cy=middle, r=4, class_="dot"),
-    ]
-    return element(
-        "svg", *parts, viewBox=f"0 0 {coordinate(WIDTH)} {coordinate(HEIGHT)}", class_="interval", aria_hidden="true"
-    )
+    limits = None if part.low is None or part.high is None else (x(max(part.low, x.low)), x(part.high))
+    marks = svg.row_mark(x(part.before), 3.5, "ring"), svg.row_mark(x(part.covered))
+    return svg.row_figure(x(level), limits, *marks, class_="interval")
 
 
 def drawing(check: IntervalCheck) -> Element:

@@ -48,13 +48,12 @@ def _inline(drawn: Element) -> Element:
 
 def _frame(x: Scale, y: Scale, titles: tuple[str, str], marks: Iterable[Element], above: float = 0.0) -> Element:
     """Put marks between labelled axes in the colour of the page's text, with room above them."""
-    turned = {"transform": f"translate(10 {SIDE / 2 + 6}) rotate(-90)", "text-anchor": "middle"}
     ends = [
         element("rect", x=LEFT, y=6, width=SIDE, height=SIDE, class_="frame"),
         *(svg.text(x(value), SIDE + 19, written, "tick") for value, written in x.ticks(2)),
         *(svg.text(LEFT - 4, y(value) + 4, written, "tick", "end") for value, written in y.ticks(3)),
         svg.text(LEFT + SIDE / 2, SIDE + 32, titles[0], "tick"),
-        element("text", titles[1], class_="tick", **turned),
+        svg.turned(titles[1], 10, SIDE / 2 + 6, "tick"),
     ]
     size = {"width": LEFT + SIDE + 8, "height": SIDE + 6 + BELOW + above}
     view = f"0 {svg.coordinate(-above)} {svg.coordinate(size['width'])} {svg.coordinate(size['height'])}"

@@ -149,14 +149,13 @@ def axis_left(scale: Scale, x: float, label: str, *, about: int = 5) -> Element:
     marks = [text(x - 7, scale(value) + 4, written, "tick", "end") for value, written in ticks]
     middle = (scale.start + scale.stop) / 2
     away = 40 if max((len(written) for _, written in ticks), default=0) > 3 else 36  # Letters are larger on phones.
-    turned = element(
-        "text",
-        label,
-        transform=f"translate({coordinate(x - away)} {coordinate(middle)}) rotate(-90)",
-        class_="label",
-        text_anchor="middle",
-    )
-    return element("g", line(x, scale.start, x, scale.stop, "axis"), *marks, turned)
+    return element("g", line(x, scale.start, x, scale.stop, "axis"), *marks, turned(label, x - away, middle))
+
+
+def turned(content: str, x: float, y: float, class_: str = "label") -> Element:
+    """Write text from bottom to top, centred at a point."""
+    place = f"translate({coordinate(x)} {coordinate(y)}) rotate(-90)"
+    return element("text", content, transform=place, class_=class_, text_anchor="middle")
 
 
 def grid(x: Scale, y: Scale, *, about: int = 5) -> Iterator[Element]:
@@ -165,6 +164,25 @@ def grid(x: Scale, y: Scale, *, about: int = 5) -> Iterator[Element]:
         yield line(x(value), y.start, x(value), y.stop, "grid")
     for value, _ in y.ticks(about):
         yield line(x.start, y(value), x.stop, y(value), "grid")
+
+
+ROW_WIDTH, ROW_HEIGHT = 150.0, 20.0
+"""Size of a figure in a row of a table."""
+
+
+def row_figure(zero: float, limits: tuple[float, float] | None, *marks: Element, class_: str) -> Element:
+    """Draw marks over a line from limit to limit, and a line at a reference, all in pixels along a row of a table."""
+    middle = ROW_HEIGHT / 2
+    parts = [line(zero, 1, zero, ROW_HEIGHT - 1, "zero")]
+    if limits is not None:
+        parts.append(line(limits[0], middle, limits[1], middle, "limits"))
+    box = f"0 0 {coordinate(ROW_WIDTH)} {coordinate(ROW_HEIGHT)}"
+    return element("svg", *parts, *marks, viewBox=box, class_=class_, aria_hidden="true")
+
+
+def row_mark(x: float, radius: float = 4.0, class_: str = "dot") -> Element:
+    """Draw a round mark in the middle of a row of a table."""
+    return element("circle", cx=x, cy=ROW_HEIGHT / 2, r=radius, class_=class_)
 
 
 def marker(shape: int, x: float, y: float, radius: float, class_: str) -> Element:

@@ -1,4 +1,4 @@
-"""Outcomes: frozen, inert, and written out by one recursion."""
+"""Results: frozen dataclasses that print themselves, with `as_record` and `to_frame` for all of them."""
 
 from calibrant._border.lazy import from_stub
 

@@ -11,12 +11,12 @@ from calibrant.results.reading import Readable
 C = TypeVar("C", bound="Judged")
 
 SCORE_NAMES = {"nll": "log loss", "brier": "Brier score", "crps": "CRPS", "log": "log score"}
-"""What decides between candidates, in words."""
+"""Names of the scores by which candidates are compared."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Judged(Readable):
-    """How one calibrator does on rows that it was not fitted to: what candidates of every kind have in common.
+    """How one calibrator performs on rows that it was not fitted to: the fields that candidates of all kinds share.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class Judged(Readable):
     loss : float
         Mean score of the out-of-fold predictions; smaller is better. It may be infinite.
     over_nothing : Difference or None
-        Loss minus that of the predictions as they are; None for these, and where both are infinite.
+        Loss minus that of the uncalibrated predictions; None for these themselves, and where both are infinite.
     behind_best : Difference or None
-        Loss minus that of the best candidate; None for that one, and where both are infinite.
+        Loss minus that of the best candidate; None for the best itself, and where both are infinite.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Judged(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Candidate(Judged):
-    """How one calibrator of classes does on rows that it was not fitted to.
+    """How one calibrator of class probabilities performs on rows that it was not fitted to.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Candidate(Judged):
     ece, kde_ece : float
         Calibration errors of the out-of-fold predictions, for information: nothing is ranked by them.
     changed : float
-        Share of the rows whose predicted class differs from before.
+        Share of the rows whose predicted class changes.
     converged : bool
         Whether the optimiser ended at its optimum in every fold.
     """
@@ -69,16 +69,16 @@ class Candidate(Judged):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ForecastCandidate(Judged):
-    """How one calibrator of predictive distributions does on rows that it was not fitted to.
+    """How one calibrator of predictive distributions performs on rows that it was not fitted to.
 
     Attributes
     ----------
     name, loss, over_nothing, behind_best
         As in `Judged`.
     mace : float or None
-        Calibration error of their quantiles, for information: nothing is ranked by it. None for vectors.
+        Calibration error of the quantiles, for information: nothing is ranked by it. None for vectors.
     coverage : float or None
-        Share of targets in their central intervals of probability 0.9. None for vectors.
+        Share of targets in central intervals of probability 0.9. None for vectors.
     """
 
     mace: float | None
@@ -87,7 +87,7 @@ class ForecastCandidate(Judged):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Advice(Readable, Generic[C]):
-    """Which calibrator to use, and why: what the advice has in common for classes and for predictive distributions.
+    """Which calibrator to use, and why: the fields that advice for classes and for predictive distributions shares.
 
     Attributes
     ----------
@@ -102,21 +102,21 @@ class Advice(Readable, Generic[C]):
     candidates : tuple of Judged
         From the simplest, doing nothing, to the most flexible.
     best : str
-        The candidate with the smallest loss, of those that beat doing nothing; of all, if none does.
+        The candidate with the smallest loss among those that beat doing nothing or, if none does, among all.
     alternative : str or None
         The best of the candidates that are simpler than the recommended one.
     over_alternative : Difference or None
-        The recommended one's loss minus that of the alternative.
+        The loss of the recommended calibrator minus that of the alternative.
     score : str
         What was compared: "nll" or "brier" for classes, "crps" or "log" for predictive distributions.
     n_samples, n_folds, n_resamples : int
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     settings : mapping
         Seed, version.
     disagreement : str
-        Why the advice and the verdict of the assessment seem to differ: nothing to do where miscalibration was found,
-        or the other way round. Empty if they do not. It is the last of the reasons, too.
+        Why the advice seems to contradict the verdict of the assessment: nothing to do although miscalibration was
+        found, or the other way round. Empty if it does not. It is also the last of the reasons.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Advice(Readable, Generic[C]):
 
     @property
     def score_name(self) -> str:
-        """What decides between candidates, in words."""
+        """The score that decides between candidates, in words."""
         return SCORE_NAMES[self.score]
 
     def candidate(self, name: str) -> C:
@@ -153,7 +153,7 @@ class Advice(Readable, Generic[C]):
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
     def _rows(self) -> str:
-        """Return what the candidates were judged by."""
+        """Return the number and kind of the rows that the candidates were judged by."""
         raise NotImplementedError
 
     def _printed(self) -> list[tuple[str, str]]:
@@ -175,7 +175,7 @@ class Recommendation(Advice[Candidate]):
 
     Notes
     -----
-    All others are those of `Advice`; the candidates are of the type `Candidate`.
+    The other attributes are those of `Advice`; the candidates are of the type `Candidate`.
     """
 
     keep_argmax: bool
@@ -194,11 +194,11 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
     tolerance : float
         Additional loss that was accepted for a simpler candidate.
     law : str
-        Kind of the predictive distributions.
+        Kind of the predictive distributions, such as "Normal".
 
     Notes
     -----
-    All others are those of `Advice`; the candidates are of the type `ForecastCandidate`.
+    The other attributes are those of `Advice`; the candidates are of the type `ForecastCandidate`.
     """
 
     tolerance: float
@@ -206,7 +206,7 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
 
     @property
     def score_name(self) -> str:
-        """What decides between candidates, in words; the CRPS of draws is the fair one."""
+        """The score that decides between candidates, in words; for draws, the CRPS is the fair one."""
         return f"fair {super().score_name}" if (self.score, self.law) == ("crps", "Samples") else super().score_name
 
     def _rows(self) -> str:
@@ -215,14 +215,14 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Fix(Readable):
-    """A calibrator that was fitted to all folds but one and applied to that one, in turn.
+    """A calibrator that was applied to every fold after a fit to all other folds.
 
     Attributes
     ----------
     method : str
         The calibrator, as in `CALIBRATORS` or `FORECAST_CALIBRATORS`, or a composition such as "ts>irm".
     changed : float or None
-        Share of the rows whose predicted class differs from before; None for predictive distributions.
+        Share of the rows whose predicted class changes; None for predictive distributions.
     n_folds : int
     converged : bool
         Whether the optimiser ended at its optimum in every fold.

@@ -59,7 +59,7 @@ class TestResult(Readable):
 
 
 def smallest_pvalue(test: TestResult) -> float | None:
-    """Return the least p-value that the test can give, also where its redraws were not kept; None if not known."""
+    """Return the smallest p-value that the test can give, even if its redraws were not kept; None if not known."""
     known = test.details.get("smallest_pvalue")
     if known is not None:
         return float(known)
@@ -100,24 +100,24 @@ class Assessment(Readable):
     n_samples, n_classes : int
     verdict : Verdict
     test : TestResult
-        The one behind the verdict.
+        The test behind the verdict.
     metrics : mapping of str to Estimate
         By their name in `METRICS`.
     curve : ReliabilityCurve or None
         Confidence against correctness; for two classes, probability of class 1 against its frequency.
     classes : tuple of ClassSummary
     groups : mapping of str to Assessment
-        The same for parts of the rows, if requested.
+        An assessment of each group of rows, if requested.
     settings : mapping
         Seed, resamples, version, tolerance, and which sections were computed.
     curves : mapping of str to ReliabilityCurve
-        Other curves of what `curve` shows, by how they are made: "isotonic", "kernel".
+        Other curves of the same predictions and outcomes as `curve`, by their method: "isotonic", "kernel".
     cumulative : CumulativeCurve or None
-        Running sum of outcomes minus predictions, of what `curve` shows.
+        Running sum of outcomes minus predictions, for the same.
     decompositions : tuple of ScoreDecomposition
         The squared error and the log loss in parts.
     ranking : ROCOutline or None
-        How well what `curve` shows is ranked; None if the event always happened, or never.
+        How well the same predictions rank the outcomes; None if the event always happened, or never.
     classwise : ClasswiseCurves or None
         A curve of every class against the rest, for more than two classes.
     adjusted : mapping of str to float
@@ -125,7 +125,7 @@ class Assessment(Readable):
     intervals : mapping of str to Interval
         Confidence limits of those metrics for which a valid method is known, by their name in `METRICS`.
     tests : mapping of str to TestResult
-        Other tests than `test`, by their name in `TESTS`, without their null draws.
+        Tests other than `test`, by their name in `TESTS`, without their draws under calibration.
     """
 
     name: str

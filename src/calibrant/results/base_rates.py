@@ -15,7 +15,7 @@ class BaseRate(Readable):
     Attributes
     ----------
     value, low, high : float
-        The base rate of class 1, and its limits by the profile of the likelihood.
+        The base rate of class 1, and its limits by profile likelihood.
     level : float
     trained_rate : float
         The base rate that the probabilities are calibrated for.
@@ -43,7 +43,7 @@ class BaseRates(Readable):
     value : ndarray of shape (K,)
         The share of every class.
     low, high : ndarray of shape (K,) or None
-        Its limits by the profile of the likelihood, each by itself.
+        Limits of each share alone, by profile likelihood.
     level : float
     trained_rate : ndarray of shape (K,)
         The shares that the probabilities are calibrated for.
@@ -51,7 +51,8 @@ class BaseRates(Readable):
     assumption : str
         What the values and their limits rest on.
     n_trained : int or None
-        The number of rows that these shares were taken from, whose chance is in the limits; None if they were given.
+        The number of rows from which `trained_rate` was estimated, whose chance error the limits include; None if it
+        was given.
     reason : str
         Why there are no limits.
     """
@@ -70,16 +71,16 @@ class BaseRates(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Population(Readable):
-    """Rows without labels, where predictions are used, and the shares of their classes.
+    """A data set without labels, on which predictions are used, and the shares of its classes.
 
     Attributes
     ----------
     name : str
-        Of the file.
+        Name of the file.
     shares : BaseRates
-        Estimated with the labelled rows as those of the old shares.
+        Estimated shares; the labelled rows have the old ones.
     test : TestResult
-        Of the calibration of the labelled rows as they are, which the estimate rests on.
+        Test of the calibration of the labelled rows, on which the estimate rests.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Which p-values are bounds: no smaller ones were possible with that number of redraws."""
+"""Which adjusted p-values are upper bounds, because no smaller ones were possible with the number of redraws."""
 
 from calibrant._border.numerals import is_at
 from calibrant.results.assessment import Assessment, smallest_pvalue
@@ -6,10 +6,10 @@ from calibrant.results.forecasts import ForecastAssessment
 
 
 def smallest_adjusted(assessment: Assessment | ForecastAssessment) -> float | None:
-    """Return up to where p-values of groups, adjusted by Holm's method, are bounds; None if none is.
+    """Return the largest p-value of groups, adjusted by Holm's method, that is an upper bound; None if none is.
 
-    Where the p-value of a group could not have been smaller, nor could the adjusted one, and those up to it are made
-    of such ones too.
+    If the p-value of a group is the smallest possible, its adjusted p-value is a bound. All smaller adjusted p-values
+    come from such p-values too.
     """
     groups: dict[str, Assessment | ForecastAssessment] = dict(assessment.groups)
     bounds = [

@@ -1,4 +1,4 @@
-"""Outcomes that are reliability curves."""
+"""Reliability curves."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ from calibrant.results.reading import Readable
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class OutcomeHistogram(Readable):
-    """How the predictions are spread, by outcome.
+    """Distribution of the predictions, by outcome.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class ReliabilityCurve(Readable):
     predicted, observed : ndarray of shape (m,)
         Mean prediction and frequency of the event at each point of the curve.
     low, high : ndarray of shape (m,) or None
-        Limits at each point; `band` says of what. None if the curve has none.
+        Limits at each point, of the kind that `band` says. None if the curve has none.
     lower, upper : ndarray of shape (m,)
         Ends of the interval of predictions that each point summarises.
     count : ndarray of shape (m,)
@@ -43,9 +43,9 @@ class ReliabilityCurve(Readable):
     level : float
         Confidence level of the limits.
     kind : str
-        How the curve was made.
+        The method by which the curve was computed.
     band : {"confidence", "consistency"}
-        What the limits are for: the frequency, or the curve that perfectly calibrated predictions would have.
+        What the limits bound: the frequency, or the curve that perfectly calibrated predictions would have.
     simultaneous : bool
         Whether the level holds for all points at once instead of for each alone.
     view : {"class", "top-label"}
@@ -53,7 +53,7 @@ class ReliabilityCurve(Readable):
     error : Estimate or None
         The calibration error that belongs to the curve.
     histogram : OutcomeHistogram or None
-        The spread of the predictions.
+        The distribution of the predictions.
     """
 
     predicted: FloatArray
@@ -80,10 +80,10 @@ class ClasswiseCurves(Readable):
     Attributes
     ----------
     names : tuple of length K
-        The classes; those that are predicted at all, if their curves are of the rows predicted as each.
+        The classes; if the curves are of the rows predicted as each class, those that are predicted at all.
     curves : tuple of ReliabilityCurve, of length K
     average : ReliabilityCurve
-        At each prediction, the mean of the curves that reach it, each class with equal weight or with that of its rows.
+        At each prediction, the mean of the curves that reach it; classes have equal weights, or those of their rows.
     """
 
     names: tuple[str, ...]
@@ -98,7 +98,7 @@ class NetError(Readable):
     Attributes
     ----------
     start, stop : float
-        Where it begins and ends on the path, as shares of the rows.
+        Where the interval begins and ends on the path, as shares of the rows.
     lower, upper : float
         Smallest and largest prediction in it.
     count : int
@@ -106,7 +106,7 @@ class NetError(Readable):
     predicted, observed : float
         Weighted mean prediction and frequency of the event in it.
     net : float
-        What it adds to the running sum: its share of the weight times (observed - predicted).
+        The change of the running sum over the interval: its share of the weight times (observed - predicted).
     """
 
     start: float

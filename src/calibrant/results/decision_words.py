@@ -1,4 +1,4 @@
-"""Decisions in words, for a terminal and for a page."""
+"""Sentences about decisions, for the terminal and for the page."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,22 +10,22 @@ from calibrant.results.decisions import BestThreshold, DecisionChange, DecisionC
 from calibrant.results.selective import CoverageAtRisk
 
 FEW = 12
-"""Up to this many distinct confidences, or classes, are listed one by one."""
+"""Up to this number of distinct confidences, or classes, each is listed."""
 
 
 PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9)
-"""What becomes of these is shown where a base rate moves them."""
+"""Probabilities whose change is shown as examples of what a base rate does."""
 
 
 def base_rate_words(report: DecisionReport) -> str:
-    """Say what a base rate has done.
+    """Say how a base rate has changed probabilities and weights.
 
     Examples
     --------
     >>> print(base_rate_words(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)})))
     Probabilities and rows are moved to another base rate: class yes from 50% to 2%. This is right if the probabilities
     are calibrated here and each class looks the same there. A probability of 50% of class yes becomes 2%. Weights fix
-    the share of each class, so that tests and ranges by chance, which redraw labels, are rough here: judge calibration
+    the share of each class, so tests and ranges by chance, which redraw labels, are only approximate: judge calibration
     at the base rate of the rows.
     """
     shown = [*report.base_rate.items()][len(report.base_rate) == 2 :][:FEW]
@@ -34,8 +34,8 @@ def base_rate_words(report: DecisionReport) -> str:
     return (
         f"Probabilities and rows are moved to another base rate: {words}{source}. This is right if the probabilities "
         f"are calibrated here and each class looks the same there. {_halved(report)}Weights fix the share of each "
-        "class, so that tests and ranges by chance, which redraw labels, are rough here: judge calibration at the base "
-        "rate of the rows."
+        "class, so tests and ranges by chance, which redraw labels, are only approximate: judge calibration at the "
+        "base rate of the rows."
     )
 
 
@@ -48,7 +48,9 @@ def _halved(report: DecisionReport) -> str:
 
 
 def moved_probability(probability: float, old: float, new: float) -> float:
-    """Return what becomes of a probability of the second of two classes, if its share changes.
+    r"""Return the probability of the second of two classes after its share has changed from `old` to `new`.
+
+    It is :math:`p' = a / (a + b)` with :math:`a = p \, new / old` and :math:`b = (1 - p) (1 - new) / (1 - old)`.
 
     Examples
     --------
@@ -60,9 +62,9 @@ def moved_probability(probability: float, old: float, new: float) -> float:
 
 
 def base_rate_rows(report: DecisionReport) -> list[tuple[str, str, str, str]]:
-    """Return what a base rate moves, from what, to what, and the limits of that if it was estimated.
+    """Return what a base rate changes: the name, the value here, the value there, and its limits if it was estimated.
 
-    Shares of classes; of two, also some probabilities.
+    The rows are shares of classes and, for two classes, some probabilities.
 
     Examples
     --------
@@ -86,7 +88,7 @@ def base_rate_rows(report: DecisionReport) -> list[tuple[str, str, str, str]]:
 
 
 def _ends(report: DecisionReport) -> list[list[float] | None]:
-    """Return the limits of each share, None where there are none."""
+    """Return the limits of each share; None for shares without limits."""
     shares = None if report.population is None else report.population.shares
     if shares is None or shares.low is None or shares.high is None:
         return [None] * len(report.base_rate)
@@ -98,11 +100,11 @@ def _between(ends: Sequence[float] | None) -> str:
 
 
 FOUND = 0.05
-"""A test of calibration with a p-value up to this one makes an estimate doubtful."""
+"""If the p-value of the test of calibration is at most this, the estimate is doubtful."""
 
 
 def population_words(report: DecisionReport) -> str:
-    """Say how a base rate was estimated, and what that rests on; nothing if it was given.
+    """Say how a base rate was estimated, and on what assumptions; an empty text if it was given.
 
     Examples
     --------
@@ -153,7 +155,7 @@ def _calibration_words(found: Population) -> str:
 
 
 def base_rates_words(found: BaseRates) -> str:
-    """Say which shares the classes have.
+    """Say what the estimated shares of the classes are.
 
     Examples
     --------
@@ -180,7 +182,7 @@ def base_rates_words(found: BaseRates) -> str:
 
 
 def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[str]:
-    """Say which numbers of a table of costs have no limits, and why: a sentence for each reason.
+    """Say which numbers of a table of costs have no limits, and why: one sentence per reason.
 
     Examples
     --------
@@ -190,7 +192,7 @@ def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[st
     >>> without_limits(DecisionCost(threshold=0.1, best_if_calibrated=0.1, costs={}, cost=known, shares={},
     ...     treat_all=0.5, treat_none=1.0, over_all=unknown, over_none=unknown, exchange_rate=0.1, net_benefit=unknown,
     ...     net_benefit_of_all=0.5), None)
-    ['No limits of the difference on all, the difference on none: too few rows.']
+    ['No limits for the difference on all, the difference on none: too few rows.']
     """
     shown = {"the cost": cost.cost}
     if change is not None:
@@ -200,13 +202,13 @@ def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[st
     if len(reasons) == 1 and all(interval.reason for interval in shown.values()):
         return [f"No limits: {reason}." for reason in reasons]
     return [
-        f"No limits of {', '.join(name for name, interval in shown.items() if interval.reason == reason)}: {reason}."
+        f"No limits for {', '.join(name for name, interval in shown.items() if interval.reason == reason)}: {reason}."
         for reason in reasons
     ]
 
 
 def net_benefit_words(cost: DecisionCost) -> str:
-    """Say what acting from the threshold on is worth by the costs.
+    """Say what the net benefit of acting from the threshold on is.
 
     Examples
     --------
@@ -229,7 +231,7 @@ def net_benefit_words(cost: DecisionCost) -> str:
 
 
 def few_confidences(n_distinct: int) -> str:
-    """Say what few distinct confidences do to coverage.
+    """Say that coverage jumps because few distinct confidences occur.
 
     Examples
     --------
@@ -244,14 +246,14 @@ def few_confidences(n_distinct: int) -> str:
 
 
 def clopper_pearson(n_rows: int) -> str:
-    """Say which upper limit of an error rate it is, of this many answered rows.
+    """Name the method of an upper limit of an error rate, given the number of answered rows.
 
     Examples
     --------
     >>> clopper_pearson(80)
-    'exact, by Clopper and Pearson, of 79 rows: the one that sets the threshold is not counted'
+    'exact, by Clopper and Pearson, from 79 rows: the row that sets the threshold is not counted'
     """
-    return f"exact, by Clopper and Pearson, of {counted(n_rows - 1)}: the one that sets the threshold is not counted"
+    return f"exact, by Clopper and Pearson, from {counted(n_rows - 1)}: the row that sets the threshold is not counted"
 
 
 def guarantee_words(found: CoverageAtRisk) -> str:
@@ -262,7 +264,7 @@ def guarantee_words(found: CoverageAtRisk) -> str:
     >>> print(guarantee_words(CoverageAtRisk(max_risk=0.05, confidence=0.95, threshold=0.9, coverage=0.8, count=80,
     ...     errors=0, risk=0.0, high=0.037, steps=(), n_samples=100, n_distinct=2)))
     Answer rows with a confidence of at least 0.9, 80% of them: with 95% confidence, at most 5% of such answers are
-    wrong. Here 0 of 80 are, with an upper limit of 3.7% (exact, by Clopper and Pearson, of 79 rows: the one that sets
+    wrong. Here 0 of 80 are, with an upper limit of 3.7% (exact, by Clopper and Pearson, from 79 rows: the row that sets
     the threshold is not counted).
     """
     if found.threshold is None or found.high is None:
@@ -276,18 +278,18 @@ def guarantee_words(found: CoverageAtRisk) -> str:
 
 
 def threshold_words(best: BestThreshold) -> str:
-    """Say where to act on predictions as they are.
+    """Say from which probability on to act, after a fix and without one.
 
     Examples
     --------
     >>> print(threshold_words(BestThreshold(target=0.05, value=0.02, low=0.01, high=0.04, level=0.95)))
-    After a fix, act from 0.05 on. By logistic recalibration, that is where the predictions as they are reach 0.02 (0.01
-    to 0.04).
+    After a fix, act from 0.05 on. By logistic recalibration, the predictions as they are correspond to that at 0.02
+    (0.01 to 0.04).
     """
     if best.value is None:
-        return f"Where to act on the predictions as they are cannot be told: {best.reason}."
+        return f"It cannot be told from where on to act on the predictions as they are: {best.reason}."
     limits = "" if best.low is None or best.high is None else f" ({between((best.low, best.high), significant)})"
     return (
-        f"After a fix, act from {significant(best.target)} on. By logistic recalibration, that is where the "
-        f"predictions as they are reach {significant(best.value)}{limits}."
+        f"After a fix, act from {significant(best.target)} on. By logistic recalibration, the predictions as they are "
+        f"correspond to that at {significant(best.value)}{limits}."
     )

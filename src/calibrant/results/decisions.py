@@ -1,4 +1,4 @@
-"""Outcomes about decisions: what they cost, and where to act."""
+"""Results about decisions: what they cost, and from which probability on to act."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,9 +20,9 @@ class CurveBand(Readable):
     error : ndarray of shape (m,)
         Standard errors.
     low, high : ndarray of shape (m,)
-        Limits at each point alone; infinite where too few rows decide for limits of known coverage.
+        Limits at each point alone; infinite where there are too few rows for limits of known coverage.
     joint_low, joint_high : ndarray of shape (m,)
-        Limits that hold at all points together; infinite where the others are.
+        Limits that hold at all points together; infinite where `low` and `high` are.
     """
 
     value: FloatArray
@@ -35,15 +35,15 @@ class CurveBand(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class DecisionCurve(Readable):
-    """What acting from a threshold on is worth, for many thresholds.
+    """Net benefit of acting from a threshold on, for many thresholds.
 
     Attributes
     ----------
     thresholds : ndarray of shape (m,)
     net_benefit : CurveBand
-        True positives per row, less false positives per row times the odds of the threshold.
+        True positives per row, minus false positives per row times the odds of the threshold.
     over_all : CurveBand
-        Net benefit less that of acting on every row, paired on the rows.
+        Net benefit minus that of acting on every row, paired on the rows.
     treat_all : ndarray of shape (m,)
         Net benefit of acting on every row; that of acting on none is 0.
     loss : ndarray of shape (m,)
@@ -56,7 +56,7 @@ class DecisionCurve(Readable):
     prevalence : float
         Share of the event.
     known_prevalence : bool
-        Whether it was given, not taken from the rows.
+        Whether the prevalence was given rather than taken from the rows.
     event : str
         The class that is acted on.
     level : float
@@ -81,15 +81,15 @@ class DecisionCurve(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class DecisionDifference(Readable):
-    """What other predictions for the same rows are worth more, for many thresholds.
+    """Differences in net benefit and loss between two sets of predictions for the same rows, for many thresholds.
 
     Attributes
     ----------
     thresholds : ndarray of shape (m,)
     net_benefit : CurveBand
-        Net benefit after, less that before.
+        Net benefit after, minus that before.
     loss : CurveBand
-        L(t) after, less that before.
+        L(t) after, minus that before.
     level : float
     n_samples : int
     """
@@ -112,19 +112,20 @@ class DecisionCost(Readable):
     best_if_calibrated : float
         Where it would begin if the probabilities were calibrated, by the costs alone.
     costs : mapping of str to float
-        Of the four outcomes.
+        Costs of the four outcomes.
     cost : Interval
     treat_all, treat_none : float
         Cost per row of acting on all, and on none.
     over_all, over_none : Interval
-        Cost less that of acting on all, and on none, paired on the rows: negative if the predictions are worth it.
+        Cost minus that of acting on all, and on none, paired on the rows: negative if the predictions are worth using.
     exchange_rate : float
-        How many true positives a false positive is worth by the costs: the odds of `best_if_calibrated`.
+        Number of true positives that count as much as one false positive, by the costs: the odds of
+        `best_if_calibrated`.
     net_benefit : Interval
-        True positives per row, less false positives per row times the exchange rate: the cost that acting on none has
-        more, in units of a missed event.
+        True positives per row, minus false positives per row times the exchange rate. It is the cost of acting on none
+        minus `cost`, in units of a missed event.
     net_benefit_of_all : float
-        That of acting on all; that of acting on none is 0.
+        Net benefit of acting on all; that of acting on none is 0.
     shares : mapping of str to float
         Shares of the four outcomes.
     """
@@ -157,7 +158,7 @@ class BestThreshold(Readable):
         Its confidence limits.
     level : float
     intercept, slope : float or None
-        Of the logistic recalibration that was inverted.
+        Coefficients of the logistic recalibration that was inverted.
     reason : str
         Why there is no value, or why there are no limits.
     """
@@ -174,7 +175,7 @@ class BestThreshold(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Decisions(Readable):
-    """What predictions are good for: costs, thresholds, and rows that can be answered safely.
+    """What decisions by predictions cost, where to act, and which rows can be answered safely.
 
     Attributes
     ----------
@@ -205,7 +206,7 @@ class DecisionChange(Readable):
     before, after : Interval
         Cost per row.
     cost : Interval
-        Cost after, less that before, paired on the rows.
+        Cost after, minus that before, paired on the rows.
     curve : DecisionDifference
     """
 
@@ -226,9 +227,10 @@ class DecisionReport(Readable):
     change : DecisionChange or None
         From the first to the last of the models, if that is a fix of the first.
     base_rate : mapping of str to tuple of two floats
-        By class, its share of the rows, and the one to which probabilities and rows were moved; empty if they were not.
+        For each class, its share of the rows and the share to which probabilities and weights were moved; empty if
+        they were not.
     population : Population or None
-        The rows from which the latter was estimated.
+        The rows from which the new shares were estimated.
     """
 
     models: Mapping[str, Decisions] = field(default_factory=dict)

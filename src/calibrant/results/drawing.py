@@ -1,4 +1,4 @@
-"""What a reliability figure shows, for everything that draws one: words, limits, points that are off."""
+"""Decisions that all drawings of reliability curves share: words, colours, points that are off or vague."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ MANY_POINTS = 40
 """From here on a curve is a line with a band: markers and whiskers would run together."""
 
 VAGUE = 0.3
-"""Points whose confidence interval is wider are drawn faintly: few rows stand behind them, and they catch the eye."""
+"""Points with a wider confidence interval are drawn faintly: few rows stand behind them, yet they catch the eye."""
 
 LIMITS = {"confidence": "interval", "consistency": "band"}
 """What the limits of a curve are called, by the kind of its band."""
@@ -53,7 +53,7 @@ WORDS = {
 def words_of(curves: Iterable[ReliabilityCurve], *, tilted: bool = False) -> Words:
     """Return the words of a figure: confidence only if all of its curves are about it.
 
-    A tilted one shows the bias, prediction minus frequency: what is below the diagonal is then above 0.
+    A tilted figure shows the bias, prediction minus frequency: what was below the diagonal is above 0.
     """
     words = WORDS["top-label" if all(curve.view == "top-label" for curve in curves) else "class"]
     if not tilted:
@@ -78,7 +78,7 @@ def judged_points(curve: ReliabilityCurve) -> tuple[BoolArray, BoolArray]:
 
 
 def runs(marked: BoolArray) -> list[slice]:
-    """Return the stretches of at least two marked points that follow one another.
+    """Return the runs of at least two consecutive marked points.
 
     Examples
     --------
@@ -103,11 +103,11 @@ def limits_label(curve: ReliabilityCurve) -> str:
 
 
 def error_text(curve: ReliabilityCurve) -> str:
-    """Name the error of the curve with its value; an empty text if it is not known."""
+    """Return the name and value of the curve's error; an empty text if it has none."""
     return "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
 
 
 def worst_first(curves: Sequence[ReliabilityCurve]) -> list[int]:
-    """Return the numbers of curves by descending error; those without one come last."""
+    """Return the indices of the curves by descending error; curves without an error come last."""
     errors = [-1.0 if curve.error is None else curve.error.value for curve in curves]
     return sorted(range(len(errors)), key=lambda i: -errors[i])

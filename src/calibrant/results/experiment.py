@@ -11,15 +11,15 @@ from calibrant.results.reading import Readable
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Pipeline(Readable):
-    """A row of the table.
+    """A network with a calibrator: one row of the table of an experiment.
 
     Attributes
     ----------
     name : str
     network : str
-        What makes the logits.
+        The network that produces the logits.
     calibrator : str
-        What is fitted to them, in order of application.
+        The calibrators that are fitted to them, in order of application.
     """
 
     name: str
@@ -125,11 +125,11 @@ class StepStatus(Readable):
     ----------
     name, kind : str
     state : {"done", "missing", "damaged"}
-        A damaged result is made again by the next run.
+        A damaged result is computed again by the next run.
     file : str
         Name of its file.
     seconds : float or None
-        How long it took, if it is known.
+        How long it took, if known.
     """
 
     name: str
@@ -141,13 +141,13 @@ class StepStatus(Readable):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExperimentStatus(Readable):
-    """How far an experiment is.
+    """The progress of an experiment.
 
     Attributes
     ----------
     title : str
     is_running : bool
-        Whether a process is running.
+        Whether a process is running it.
     is_complete : bool
     steps : tuple of StepStatus
         In the order in which they are done.

@@ -1,4 +1,4 @@
-"""Outcomes of looking at predictive distributions."""
+"""Results about predictive distributions."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PITHistogram(Readable):
-    """How the probability integral transforms spread over [0, 1].
+    """Histogram of the probability integral transforms over [0, 1].
 
     Attributes
     ----------
     lower, upper : ndarray of shape (m,)
         Ends of the bins.
     count : ndarray of shape (m,)
-        Weight of the transforms in each bin. A transform of a law with atoms is spread over the bins that it may fall
-        into, so that counts need not be whole.
+        Weight of the transforms in each bin. If a law has atoms, its transform is spread over the bins that it may
+        fall into, so counts need not be whole numbers.
     expected : float
         Weight of each bin if the forecasts were calibrated.
     low, high : ndarray of shape (m,)
@@ -33,7 +33,7 @@ class PITHistogram(Readable):
     n_samples : int
         Rows that have weight.
     level : float
-        Probability that a count of calibrated forecasts is within the limits, at least.
+        Probability that a count is within its limits if the forecasts are calibrated, at least.
     """
 
     lower: FloatArray
@@ -61,7 +61,7 @@ class QuantileCurve(Readable):
     n_samples : int
         Rows that have weight.
     level : float
-        Probability that a share of calibrated forecasts is within the limits, at least.
+        Probability that a share is within its limits if the forecasts are calibrated, at least.
     form : {"quantile", "interval"}
     """
 
@@ -95,7 +95,7 @@ class SpreadCurve(Readable):
     level : float
         Confidence level of the limits, each taken alone.
     kind : str
-        How the bins were made.
+        The binning rule.
     """
 
     predicted: FloatArray
@@ -111,13 +111,13 @@ class SpreadCurve(Readable):
 
 
 AT_LEAST = "dvoretzky-kiefer-wolfowitz"
-"""The method of limits that hold with at least their probability."""
+"""The method of limits that may hold with more than their probability."""
 
 MEASURED = "measured"
-"""Among the details of a test: the name of the error whose size it gives."""
+"""Key in the details of a test: the name of the error whose size it measures."""
 
 TIES = "ties"
-"""Among the details of a test by ranks: what became of targets that equal members."""
+"""Key in the details of a test by ranks: how targets that equal members were treated."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -137,20 +137,20 @@ class ForecastAssessment(Readable):
         "miscalibrated" (in shape only). `error` is that of the test, MACE, beside its values by chance; `gap` is 0.9
         minus the coverage of central 90% intervals, so that it is positive if the laws are too narrow.
     metrics : mapping of str to Estimate
-        By their name in `FORECAST_METRICS`; those that the laws have what is needed for. "mace" is the error of the
+        By their name in `FORECAST_METRICS`; only metrics that this kind of law supports. "mace" is the error of the
         verdict.
     test : TestResult
-        The exact test behind the verdict. Its details name the coordinate that it is about if there are several.
+        The exact test behind the verdict. If there are several coordinates, its details name the one it is about.
     pit : PITHistogram or None
     quantiles, intervals : QuantileCurve or None
     spread : SpreadCurve or None
-        None for vectors; the last also if a standard deviation is infinite.
+        These four are None for vectors; `spread` is also None if a standard deviation is infinite.
     settings : mapping
         Seed, resamples, version.
     limits : mapping of str to Interval
-        Confidence limits of metrics, or why there are none, and what chance makes of measures of calibration.
+        Confidence limits of metrics, or why there are none, and the range by chance of measures of calibration.
     groups : mapping of str to ForecastAssessment
-        The same for parts of the rows, if requested: verdict, test and a few metrics.
+        An assessment of each group of rows, if requested: verdict, test and a few metrics.
     adjusted : mapping of str to float
         The p-value of every group, adjusted for their number by Holm's method.
     """
@@ -188,7 +188,7 @@ def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named
 
 
 def wide_limits(limits: Iterable[tuple[str, "Interval | None"]], named: Callable[[str], str]) -> list[str]:
-    """Say which limits hold with more than their level, if any; `named` writes the name of a metric."""
+    """Say which limits may hold with more than their level, if any; `named` writes the name of a metric."""
     wide = {key: known.level for key, known in limits if known is not None and known.method == AT_LEAST}
     if not wide:
         return []
@@ -200,29 +200,29 @@ def wide_limits(limits: Iterable[tuple[str, "Interval | None"]], named: Callable
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PredictionIntervals(Readable):
-    """One interval per row, and what is promised of them.
+    """One interval per row, and the promise that they make.
 
     Attributes
     ----------
     low, high : ndarray of shape (n,)
         Ends; infinite where there were too few rows for the level.
     level : float
-        Probability with which a new target is in its interval, at least.
+        Probability that a new target is in its interval, at least.
     confidence : float or None
-        Of "with confidence": the probability, over rows of the fit, that the coverage reaches the level. None if the
-        level is only reached on average over them.
+        The probability, over random rows of the fit, that the coverage reaches the level. None if the level is only
+        reached on average over them.
     guarantee : str
-        What holds of new rows that are exchangeable with those of the fit: "marginal coverage", "per group" or "none".
+        What holds for new rows that are exchangeable with those of the fit: "marginal coverage", "per group" or "none".
     group : ndarray of shape (n,)
-        Which entry of `ranks` and `n_fitted` a row belongs to; -1 if its group was not in the fit.
+        Index into `ranks` and `n_fitted` for each row; -1 if its group was not in the fit.
     ranks, n_fitted : ndarray of shape (G,)
-        The rank k of the score that decides, and the number n of rows of the fit, of each group. Given these rows, the
-        coverage of new ones has the law Beta(k, n + 1 - k), if scores have no ties; k = n + 1 means infinite intervals.
-        k is 0 where no such law is known.
+        For each group, the rank k of the deciding score and the number n of rows of the fit. Given the fit, the
+        coverage of new rows has the law Beta(k, n + 1 - k) if scores have no ties; k = n + 1 means infinite intervals,
+        and k = 0 that no such law is known.
     n_effective : float
         Kish's effective number of rows of the fit.
     n_empty : int
-        Rows whose ends had crossed, and which hold the midpoint only.
+        Rows whose ends had crossed; their interval is the midpoint only.
     """
 
     low: FloatArray

@@ -1,4 +1,4 @@
-"""Outcomes of the search for groups in which predictions are off, and of fixing them."""
+"""Results of the search for groups in which predictions are off, and of fixing them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,16 +16,16 @@ class FoundGroup(Readable):
     label : str
         The group in words, such as "region = north and age > 50".
     columns : tuple of str
-        The columns that it is made of.
+        The columns that define it.
     source : {"cell", "leaf"}
-        Whether it is on the list that was fixed beforehand and was tested on all rows, or a leaf of the tree, tested
-        on the half of the rows that the tree has not seen.
+        "cell" if it is on the list that was fixed beforehand and is tested on all rows; "leaf" if it is a leaf of the
+        tree, tested on the half of the rows that the tree has not seen.
     event : str
-        The event whose probability is off, where several are looked at: the name of a class.
+        The class whose probability is off, if several classes were searched.
     n_rows : int
-        Rows of the group among those that it was tested on.
+        Rows of the group among the rows that it was tested on.
     share : float
-        Their share of these rows, by weight.
+        Share of the group among the rows that it was tested on, by weight.
     observed, predicted : float
         Frequency of the event, and its mean predicted probability.
     size : float
@@ -36,17 +36,18 @@ class FoundGroup(Readable):
     z : float
         Standardised size: its standard deviation is 1 if the predictions are right.
     pvalue, adjusted : float
-        Of the number of events in this group; and adjusted for all groups that were looked at.
+        The p-value of the number of events in this group, and the same adjusted for all groups that were tested.
     worth : float
-        By how much the log loss of all rows falls if the group's log-odds are moved by one number, learnt from other
-        rows than those it is measured on. It may be negative.
+        By how much the log loss of all rows falls if the group's log-odds are shifted by one number, which is learnt
+        from rows other than those it is measured on. It may be negative.
     stands_alone : bool
         Whether the group is off beyond what the stronger groups before it explain.
     what : {"probability", "bias", "spread"}
-        What is off: a probability; or of forecasts their location or their spread. Then `observed` is the mean of the
-        transforms u, with `predicted` 1/2, or that of (2 u - 1)^2, with `predicted` 1/3; and `worth` is about the CRPS.
+        What is off: a probability or, for forecasts, their location or their spread. For "bias", `observed` is the
+        mean of the transforms u and `predicted` is 1/2; for "spread", `observed` is the mean of (2 u - 1)^2 and
+        `predicted` is 1/3. For both, `worth` is about the CRPS.
     coverage : float or None
-        Of forecasts, the share of targets in central intervals of probability 0.9.
+        For forecasts, the share of targets in central intervals of probability 0.9.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class FoundGroup(Readable):
 
     @property
     def is_on_half(self) -> bool:
-        """Whether its numbers are those of half the rows: of a leaf, the half that the tree has not seen."""
+        """Whether its numbers are from half of the rows: those that the tree has not seen."""
         return self.source == "leaf"
 
     @property
@@ -97,12 +98,12 @@ class FoundGroup(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Detectable(Readable):
-    """The error that would have been found in four of five cases.
+    """The error that a search would find in four of five cases.
 
     Attributes
     ----------
     share : float
-        Of all rows, that a group has.
+        Share of all rows in the group.
     n_rows : int
     size : float
         Mean of observed minus predicted.
@@ -125,17 +126,17 @@ class Detectable(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GroupFindings(Readable):
-    """In which groups predictions are off beyond chance, among how many.
+    """The groups in which predictions are off beyond chance, and how many were searched.
 
     Attributes
     ----------
     headline, explanation : str
         The outcome in words.
     found : tuple of FoundGroup
-        Those with an adjusted p-value of at most `alpha`: first the ones that stand alone, in the order in which they
+        Groups with an adjusted p-value of at most `alpha`: first those that stand alone, in the order in which they
         explain the others, then those that overlap with them, the largest z first.
     n_found : int
-        How many there are; `found` holds a hundred at most.
+        Number of groups found; `found` holds at most a hundred of them.
     overall : FoundGroup
         All rows together.
     n_cells, n_leaves : int
@@ -145,12 +146,13 @@ class GroupFindings(Readable):
     alpha : float
         If all predictions are right, the probability that anything is found is at most this.
     depth : int
-        Columns that a group of the list has at most. It is smaller than asked if there are very many columns.
+        The largest number of columns that define a group of the list. It is smaller than asked if there are very many
+        columns.
     n_samples : int
     event : str
-        What the probabilities are of; "forecasts" if predictive distributions were searched.
+        The event whose probability was predicted; "forecasts" if predictive distributions were searched.
     columns : tuple of str
-        Columns that groups are made of.
+        Columns that define groups.
     left_out : mapping of str to str
         Columns that are not used, and why.
     settings : mapping
@@ -180,7 +182,7 @@ class GroupFindings(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GroupStep(Readable):
-    """One step of group boosting: a group whose log-odds are moved.
+    """One step of group boosting: a group whose log-odds are shifted.
 
     Attributes
     ----------
@@ -193,7 +195,7 @@ class GroupStep(Readable):
     n_rows : int
         Rows of the group that it was learnt from.
     event : str
-        The class whose log-odds are moved, if there are more than two.
+        The class whose log-odds are shifted, if there are more than two.
 
     Examples
     --------
@@ -229,9 +231,9 @@ class GroupFix(Readable):
     steps : tuple of GroupStep
         In the order in which they were taken.
     slope : float
-        The factor of the log-odds in the end.
+        The factor by which all log-odds are multiplied after the steps.
     bar : float
-        How large the z of a group had to be.
+        The absolute z that a group had to exceed.
     n_candidates : int
         Groups that could have been fixed.
     n_samples : int

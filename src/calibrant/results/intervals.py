@@ -1,4 +1,4 @@
-"""What became of prediction intervals on rows that they were not fitted to."""
+"""Checks of prediction intervals on rows that they were not fitted to."""
 
 from dataclasses import dataclass
 
@@ -13,19 +13,19 @@ class CoveredPart(Readable):
     Attributes
     ----------
     name : str
-        Of the group; empty for all rows.
+        Name of the group; empty for all rows.
     n_fitted, n_samples : int
-        Rows of the fit, and rows that are judged.
+        Number of rows of the fit, and of rows that are judged.
     before : float
         Share of the targets in the forecasts' own central intervals of this level.
     covered : float
-        The same of the fitted intervals.
+        Share of the targets in the fitted intervals.
     low, high : float or None
-        Where `covered` is in 95 % of all cases if the promise holds; None where its law is not known.
+        Range of `covered` in 95 % of all cases if the promise holds; None where its law is not known.
     width_before, width : float
-        Medians; infinite if there were too few rows for the level.
+        Median widths; infinite if there were too few rows for the level.
     pvalue : float or None
-        Of the test that fewer targets are covered than promised; None where its law is not known.
+        Probability that at most this share is covered if the promise holds; None where the law is not known.
     """
 
     name: str
@@ -42,7 +42,7 @@ class CoveredPart(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class DrawnIntervals(Readable):
-    """Some rows to be drawn, from the lowest to the highest forecast.
+    """A few rows to draw, from the lowest to the highest forecast.
 
     Attributes
     ----------
@@ -50,6 +50,7 @@ class DrawnIntervals(Readable):
     low_before, high_before : ndarray of shape (m,)
         Ends of the forecasts' own intervals.
     low, high : ndarray of shape (m,)
+        Ends of the fitted intervals.
     """
 
     target: FloatArray
@@ -68,17 +69,17 @@ class IntervalCheck(Readable):
     headline : str
     method : str
     level : float
-        What is promised.
+        The promised coverage.
     confidence : float or None
-        With which the rows of the fit reach the level; None if they reach it on average.
+        Confidence with which this fit reaches the level; None if fits reach it on average.
     guarantee : str
         "marginal coverage", "per group" or "none".
     total : CoveredPart
         All rows that are judged.
     parts : tuple of CoveredPart
-        One per group; without groups empty.
+        One per group; empty without groups.
     pvalue : float or None
-        Of the test that fewer targets are covered than promised, adjusted for the number of groups.
+        The p-value of coverage below the promise, adjusted for the number of groups.
     reason : str
         Why there is no p-value, if there is none.
     rows : DrawnIntervals

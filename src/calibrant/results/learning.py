@@ -21,9 +21,9 @@ class LearningPoint(Readable):
     deviation : float
         Standard deviation over the repeats.
     change, change_deviation : float
-        The same for the value minus that of the predictions as they are, on the same rows.
+        Mean and standard deviation of the value minus that of the uncalibrated predictions, on the same rows.
     n_infinite : int
-        Repeats whose value is infinite; all four numbers are infinite then.
+        Repeats whose value is infinite; if there are any, the four numbers above are infinite.
     """
 
     calibrator: str
@@ -46,9 +46,9 @@ class LearningCurve(Readable):
     sizes : tuple of int
     n_repeats : int
     n_held_out : int
-        Rows that each repeat is judged by.
+        Number of rows on which each repeat is judged.
     baseline : mapping of str to float
-        Every metric of the predictions as they are: its mean over the held-out rows of all repeats.
+        Every metric of the uncalibrated predictions: its mean over the held-out rows of all repeats.
     points : tuple of LearningPoint
         Calibrator after calibrator, metric after metric, by size.
     settings : mapping

@@ -1,4 +1,4 @@
-"""Names as a person reads them: no letter is invisible, and none is too long for a table."""
+"""Names fit for display: without invisible characters, and short enough for a table."""
 
 from collections.abc import Hashable
 
@@ -13,12 +13,12 @@ _INVISIBLE = [
     *range(0xE0000, 0xE0080),
 ]
 ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _INVISIBLE}
-"""What is not seen, as Python would write it: terminal escapes, line ends, changes of the writing direction, characters
+"""Invisible characters as Python writes them: terminal escapes, line ends, changes of the writing direction, characters
 without width, lone surrogates. The two joiners stay, since words and emoji need them."""
 
 
 def printable(text: str) -> str:
-    r"""Return the text with control characters and others that are not seen made visible.
+    r"""Return the text with control characters and other invisible characters escaped.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def printable(text: str) -> str:
 
 
 def name(raw: Hashable, limit: int = 80) -> str:
-    """Return a name fit for a table: printable, not empty, and with its middle left out if it is long.
+    """Return a name fit for a table: printable, not empty, and without its middle if it is long.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Outcomes of watching calibration over time."""
+"""Results of watching calibration over time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from calibrant._border.types import FloatArray
 from calibrant.results.reading import Readable
 
 WIDE = 1.96
-"""Standard errors on either side between 95% limits."""
+"""Number of standard errors from an estimate to its 95% limits."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -22,13 +22,14 @@ class WatchedDay(Readable):
     predicted, observed : float or None
         Mean probability of the event and its frequency; None without rows.
     shift, slope : float or None
-        Calibration in the large and slope of the log-odds of this day alone; None where no finite one is most likely.
+        Calibration in the large and slope of the log-odds of this day alone; None if the likelihood has no finite
+        maximum.
     shift_error, slope_error : float or None
         Their standard errors.
     log_e : float
         Natural logarithm of the evidence against "no change", after this day.
     log_e_plugin : float or None
-        The same as if the line of the reference period were known; not valid, for comparison only.
+        The same as if the line of the reference period were known exactly; not valid, for comparison only.
     """
 
     name: str
@@ -52,12 +53,12 @@ class RepairCandidate(Readable):
     name : str
         "none", "intercept", "slope", "line" or "isotonic".
     label : str
-        What it is, in words.
+        The repair in words.
     n_parameters : int
     gain : float
         Log-likelihood gained over "none" on the days it was fitted to.
     score : float
-        The gain less half the number of parameters times the logarithm of the number of rows.
+        The gain minus half the number of parameters times the logarithm of the number of rows.
     fitted_gain : float
         Log-likelihood gained per 1000 rows of the days it was fitted to.
     later_gain : float or None
@@ -88,10 +89,10 @@ class Repair(Readable):
     fitted, later : tuple of str
         The days it was fitted to, and those it was judged on.
     later_log_e : float or None
-        Logarithm of the largest evidence against the repaired predictions on later days; if the change has passed,
-        that against the predictions.
+        Logarithm of the largest evidence against the repaired predictions on later days or, if the change has passed,
+        against the predictions themselves.
     log_odds, repaired : ndarray or None
-        The map of "isotonic": log-odds of predictions, and the probability from each of them on.
+        The map of "isotonic": log-odds of predictions, and the repaired probability from each of them on.
     """
 
     name: str
@@ -116,26 +117,28 @@ class Change(Readable):
     since, earliest, latest : str
         The most likely first day of the change, and the range of 95% of its posterior law.
     directions : mapping of str to float
-        Posterior probability of each: "too low", "too high", "too extreme", "too timid"; what is surest first.
+        Posterior probability of each direction, "too low", "too high", "too extreme" and "too timid", the largest
+        first.
     shift, slope : float
         Calibration in the large and slope of the log-odds since then, up to the last day or `until`, as in
-        `WatchedDay`; with a reference, compared with it. Posterior means where no finite one is most likely.
+        `WatchedDay`; with a reference, compared with it. Posterior means if the likelihood has no finite maximum.
     shift_error, slope_error : float or None
         Their standard errors, as if the first day were known.
     class_name : str
         The class with most of the evidence, if each class was watched.
     n_samples : int
-        Rows of these days, certain ones left out.
+        Rows of these days, without those predicted with certainty.
     predicted, observed : float
-        Mean prediction and frequency of these rows; with a reference, the former as recalibrated by it.
+        Mean prediction and frequency of these rows; with a reference, predictions are recalibrated by it.
     until : str or None
-        The most likely last day of a change that has passed: with a probability of at most 5%, it lasts. None if it
-        lasts, or if later days leave that open.
+        The most likely last day of a change that has passed, which means that it lasts with a probability of at most
+        5%. None if it lasts, or if later days leave that open.
     lasts : float
         Posterior probability that the change, or another that followed it, lasts up to the last day watched.
     after : WatchedDay or None
-        All days after `until` together, named by the first, certain rows left out; with a reference, compared with it.
-        The evidence is the largest of a watch that begins with them; it is below the limit.
+        All days after `until` together, named after the first, without rows predicted with certainty; with a
+        reference, compared with it. Its evidence is the largest in a watch that begins with these days, and is below
+        the limit.
     repair : Repair or None
         None if there is no day to fit one to.
     """
@@ -177,13 +180,13 @@ class WatchResult(Readable):
     alpha : float
         Probability of ever raising an alarm if nothing changes, at most.
     log_limit : float
-        Evidence, as logarithm, at which the alarm is raised.
+        Natural logarithm of the evidence at which the alarm is raised.
     change : Change or None
         None without an alarm.
     notes : tuple of str
         What is worth knowing about the days: refuted certainties, days without rows, missing dates.
     reference : mapping
-        The reference period, with the fields of a `WatchedDay` but evidence; empty without one.
+        The reference period, with the fields of a `WatchedDay` except evidence; empty without one.
     settings : mapping
     """
 
@@ -199,7 +202,7 @@ class WatchResult(Readable):
 
     @property
     def kind(self) -> str:
-        """How good it is: "good" without an alarm, "unclear" if the change has passed, "bad" otherwise."""
+        """The state: "good" without an alarm, "unclear" if the change has passed, "bad" otherwise."""
         if self.change is None:
             return "good"
         return "bad" if self.change.until is None else "unclear"
@@ -215,16 +218,16 @@ class ChangeTest(Readable):
     names : tuple of str
     n_samples : tuple of int
     intercepts, slopes : tuple of float
-        Of the log-odds of each period.
+        The line of the log-odds of each period.
     shift, slope : float
-        Second minus first: of the level at the common centre of the log-odds, and of the slope.
+        Second period minus first: the height of the line at the common centre of the log-odds, and its slope.
     shift_error, slope_error : float
         Their standard errors.
     statistic, pvalue : float
         Likelihood ratio of two lines against one, and the probability of a larger one by chance (chi-squared, 2
         degrees of freedom).
     omnibus_pvalue : float
-        By redraws of which outcomes belong to which period, exact for predictions in the same cell; sees any change.
+        By permuting which outcomes belong to which period, exact for predictions in the same cell; detects any change.
     notes : tuple of str
     """
 

@@ -1,4 +1,4 @@
-"""The parts of the omnibus test by the names that every screen uses."""
+"""The parts of the omnibus test, by the names that all output uses."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias, TypedDict
@@ -13,7 +13,7 @@ TestedParts: TypeAlias = Mapping[str, TestedPart]
 
 
 class PartName(NamedTuple):
-    """A part in words, and what it sees."""
+    """A part in words, and what it detects."""
 
     label: str
     sees: str
@@ -25,9 +25,7 @@ PARTS = {
     "spiegelhalter": PartName("spread", "A squared error that does not fit the predictions (Spiegelhalter's z)."),
     "ecce": PartName("range of predictions", "Net errors over any range of predictions (ECCE)."),
     "class bias": PartName("mean per class", "The class with the largest mean error; rare classes count less."),
-    "class count": PartName(
-        "count per class", "The class, rare or frequent, that occurs most surprisingly often or seldom."
-    ),
+    "class count": PartName("count per class", "The class, rare or frequent, whose count is the most surprising."),
     "class slope": PartName("slope per class", "The class whose log-odds are most wrong by a factor."),
     "skce": PartName(
         "probabilities of all classes together", "Whole probability vectors, runners-up included (kernel error, SKCE)."
@@ -57,7 +55,7 @@ PARTS = {
 OF_ALL = PartName(
     "slope of all classes", "Logits that are too extreme or too timid by a common factor, runners-up included."
 )
-"""The part "slope" of more than two classes."""
+"""The part "slope" for more than two classes."""
 
 OF_SEVERAL = ("class ", "top-label ")
 """Beginnings of the keys that only tests of more than two classes have."""
@@ -77,7 +75,7 @@ def part_name(key: str, keys: Iterable[str]) -> PartName:
 
 
 def parts_in_words(details: Mapping[str, Any]) -> dict[str, str]:
-    """Return what revealed an error, and the p-values of parts that decide and of others, by the names of every screen.
+    """Return what revealed an error, and the p-values of the parts that decide and of the others, in words.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Outcomes of class-probability estimation: frozen and inert."""
+"""Results about ranking, probability trees and squared errors by segment."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class ROCCurve(Readable):
     count : ndarray of shape (m,)
         Number of rows at each score.
     positives, negatives : ndarray of shape (m,)
-        Their weight, by class.
+        Weight of these rows, by class.
     false_positive_rate, true_positive_rate : ndarray of shape (m + 1,)
         The points of the curve, from (0, 0) to (1, 1). Point j is reached if the first j scores are called positive.
     auc : float
@@ -42,7 +42,7 @@ class ConvexHull(Readable):
     Attributes
     ----------
     curve : ROCCurve
-        What the hull was drawn around.
+        The curve that the hull encloses.
     bounds : ndarray of shape (s + 1,)
         Points of the curve that the hull goes through: segment i covers the scores bounds[i] to bounds[i + 1] - 1.
     vertices : ndarray of shape (s + 1, 2)
@@ -90,7 +90,7 @@ class ROCOutline(Readable):
     false_positive_rate, true_positive_rate : ndarray of shape (m,)
         Points of the curve, from (0, 0) to (1, 1).
     score : ndarray of shape (m,)
-        The score from which on rows are called positive at each point; infinite at the first.
+        At each point, the lowest score that is called positive; infinite at the first.
     hull : ndarray of shape (s, 2)
         Corners of the hull.
     auc, hull_auc : float
@@ -115,11 +115,11 @@ class CalibrationMap(Readable):
     Attributes
     ----------
     name : str
-        How the probabilities were estimated.
+        The method by which the probabilities were estimated.
     lower, upper : ndarray of shape (s,)
         Lowest and highest score of each segment, ascending.
     probability : ndarray of shape (s,)
-        Of the positive class.
+        Probability of the positive class in each segment.
     count : ndarray of shape (s,)
         Number of rows behind each segment.
     positives, negatives : ndarray of shape (s,)
@@ -172,11 +172,11 @@ class SquaredErrorParts(Readable):
     ----------
     squared_error : float
     calibration : float
-        What predicting the empirical probability of each segment would save.
+        The error that predicting the empirical probability of each segment would save.
     refinement : float
-        What even the empirical probability costs: the segments mix classes.
+        The error that remains with the empirical probabilities, because segments mix classes.
     within : float
-        What the spread of the predictions within segments adds, or saves if negative; 0 if there is none.
+        The error that the spread of the predictions within segments adds, or saves if negative; 0 without spread.
     """
 
     squared_error: float
@@ -187,7 +187,7 @@ class SquaredErrorParts(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SegmentDecomposition(Readable):
-    """The squared error of every segment and in all, in parts.
+    """The parts of the squared error of every segment and of all rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How results show themselves: in a few aligned lines that a person reads, never an array; in notebooks as HTML."""
+"""How results print: as a few aligned lines without arrays, and in notebooks as HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -19,17 +19,17 @@ WIDTH = 88
 """Longer lines are broken."""
 
 MOST_BROKEN = 4
-"""Lines into which a text is broken; the rest of it is left out."""
+"""The largest number of lines into which a text is broken; the rest of it is left out."""
 
 MOST, MOST_LINES = 12, 6
-"""Entries that are listed in a line, or one per line; the others are counted."""
+"""The largest numbers of entries that are listed in one line, and one per line; the others are counted."""
 
 LONGEST_TEXT = 1000
 """Longer texts, such as a page, are shown by their number of characters."""
 
 
 class Readable:
-    """A result that prints as its fields, one per line; what is long is counted."""
+    """A result that prints its fields, one per line; of long fields it prints the size."""
 
     def __repr__(self) -> str:
         return aligned(type(self).__name__, self._printed())
@@ -41,7 +41,7 @@ class Readable:
     def _repr_html_(self) -> str | None:
         """Return a small table or figure for a notebook, or None, in which case the notebook shows the plain text.
 
-        It never raises: whoever wants to see a number must not be stopped by a table.
+        It never raises: an error in a table must not keep anyone from seeing a number.
         """
         try:
             return str(import_module("calibrant.report.notebook").notebook_html(self))
@@ -73,7 +73,7 @@ def main_rows(result: "Assessment | ForecastAssessment", limits: Mapping[str, ob
 
 
 def shown(result: Any) -> list[tuple[str, object]]:
-    """Return the fields that hold something."""
+    """Return the fields that are not empty."""
     found = [(f.name, getattr(result, f.name)) for f in fields(result)]
     return [(name, value) for name, value in found if not _is_empty(value)]
 
@@ -101,7 +101,7 @@ def summary(value: object) -> str:
 
 
 HEADS = ("headline", "pvalue", "value", "label", "name")
-"""Attributes that represent a result: the first that it has and that holds something."""
+"""Attributes that can represent a result: the first that is present and not empty does."""
 
 
 def brief(value: object) -> str:
@@ -119,9 +119,9 @@ def brief(value: object) -> str:
 
 def _headline(result: Any) -> str:
     error, verdict = getattr(result, "error", None), getattr(result, "verdict", None)
-    if is_dataclass(error):  # Of a curve.
+    if is_dataclass(error):  # A curve.
         return f"error {brief(error)}"
-    if is_dataclass(verdict):  # Of an assessment.
+    if is_dataclass(verdict):  # An assessment.
         return brief(verdict)
     held: list[tuple[str, Any]] = [(name, getattr(result, name, None)) for name in HEADS]
     held.append(("", type(result).__name__))

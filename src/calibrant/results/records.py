@@ -1,4 +1,4 @@
-"""How any outcome is written out: as a record for JSON, and as a data frame."""
+"""Any result as a record for JSON, and as a data frame."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ def to_frame(result: object, *, backend: str | None = None) -> Any:
         A curve gives one row per point, and the curves of all classes form one long frame; a recommendation one row per
         candidate; a sequence or mapping gives one row per result, with its scalar fields.
     backend : {"polars", "pandas", "pyarrow"}, optional
-        The first of these that is installed, if not given.
+        By default the first of these that is installed.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where everything in a reliability figure is, in data coordinates; pages, notebooks and matplotlib translate it."""
+"""The geometry of a reliability figure in data coordinates, which the page, notebooks and matplotlib draw."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from calibrant.results.curves import ReliabilityCurve
 from calibrant.results.drawing import is_dense, judged_points, limits_label, runs
 
 FIRM = 0.98
-"""Points that stand for this share of the rows, those nearest to 0, decide where a tilted figure ends."""
+"""The axis of a tilted figure fits the points nearest to 0 that stand for this share of the rows."""
 
 ROOM = 1.9
-"""They take about half of the vertical axis: the rest is for points beyond them, and for words at its ends."""
+"""These points take about half of the vertical axis: the rest is for points beyond them, and for words at its ends."""
 
 Kind = Literal["faint", "plain", "off"]
 """How a stretch of the curve is drawn."""
@@ -26,7 +26,7 @@ class ReliabilityFigure:
     """What is drawn of a curve of m points, and where; arrays have length m, and the horizontal axis is 0 to 1."""
 
     ends: tuple[float, float]
-    """Of the vertical axis."""
+    """Ends of the vertical axis."""
     calibrated: tuple[float, float]
     """Heights, at both ends of the horizontal axis, of the line that a calibrated model follows."""
     x: FloatArray
@@ -34,25 +34,25 @@ class ReliabilityFigure:
     low: FloatArray | None
     high: FloatArray | None
     size: FloatArray
-    """Diameters of the marks, of that of a mark for all rows: the smallest have half of it, to be seen."""
+    """Diameters of the marks relative to that of a mark for all rows; at least one half, so that all can be seen."""
     beyond: IntArray
     """1 and -1 for points above and below the axis, which are marked by triangles at its end; 0 for others."""
     off: BoolArray
-    """Whether it speaks against calibration."""
+    """Whether each point speaks against calibration."""
     vague: BoolArray
-    """Whether its interval says little."""
+    """Whether the interval of each point says little."""
     is_line: bool
     """Whether the curve is a line with a band. If not, every point has a mark, and a whisker to its limits."""
     is_soft: bool
     """Whether the limits are where calibrated predictions lie: whiskers are then wide and pale, behind the marks."""
     lines: Mapping[Kind, list[slice]]
-    """Which points are joined."""
+    """Ranges of points that are joined, by how they are drawn."""
     limits_label: str
     off_label: str
 
 
 def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: float | None = None) -> ReliabilityFigure:
-    """Return what is drawn of a curve.
+    """Return the geometry of a curve.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: fl
     tilted : bool, default=False
         Whether heights are the bias, prediction minus frequency, on an axis of their own.
     end : float, optional
-        The end of that axis; by default what this curve needs. Curves on the same axes share one (`tilted_end`).
+        The end of the tilted axis; by default what this curve needs. Curves on the same axes share one (`tilted_end`).
 
     Examples
     --------
@@ -101,7 +101,7 @@ def _heights(curve: ReliabilityCurve, *, tilted: bool) -> tuple[FloatArray, Floa
 
 
 def _lines(off: BoolArray, vague: BoolArray, *, is_line: bool) -> Mapping[Kind, list[slice]]:
-    """Return the stretches to draw: again where a line is off, and only faintly between points that say little."""
+    """Return the stretches to draw: lines again where they are off; between points that say little, faint ones."""
     whole = runs(np.ones(len(off), dtype=bool))
     if is_line:
         return {"plain": whole, "off": runs(off)}
@@ -109,7 +109,7 @@ def _lines(off: BoolArray, vague: BoolArray, *, is_line: bool) -> Mapping[Kind, 
 
 
 def tilted_end(curves: Sequence[ReliabilityCurve]) -> float:
-    """Return the end of the vertical axis of tilted figures: it fits the firm points of all curves, and their limits.
+    """Return the end of the vertical axis of tilted figures, which fits the points of all curves that `FIRM` selects.
 
     Examples
     --------
@@ -123,13 +123,13 @@ def tilted_end(curves: Sequence[ReliabilityCurve]) -> float:
 
 
 def _reaches(curve: ReliabilityCurve) -> tuple[float, float]:
-    """Return what the firm points need, and what they need with their limits."""
+    """Return the end of the axis that the points need, and the end that they need with their limits."""
     heights = [np.abs(h) for h in _heights(curve, tilted=True) if h is not None]
     return ROOM * _firm(heights[0], curve.weight), 1.1 * _firm(np.max(heights, axis=0), curve.weight)
 
 
 def _firm(values: FloatArray, weight: FloatArray) -> float:
-    """Return the largest of the smallest values that have `FIRM` of the weight."""
+    """Return the quantile of the values at the share `FIRM` of the weight."""
     order = np.argsort(values)
     weights = np.cumsum(weight[order])
     last = int(np.searchsorted(weights, FIRM * weights[-1]))
@@ -138,21 +138,21 @@ def _firm(values: FloatArray, weight: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """How the predictions are spread: where bars stand, and their heights, of which the tallest is 1."""
+    """The distribution of the predictions: where bars stand, and their heights; the tallest has height 1."""
 
     spans: list[tuple[float, float]]
     up: FloatArray
-    """Of rows with the event; of all rows if the curve has no histogram."""
+    """Heights for rows with the event; for all rows if the curve has no histogram."""
     down: FloatArray | None
-    """Of the other rows."""
+    """Heights for the other rows."""
     largest: float
     """The share of the rows in the tallest bar."""
 
 
 def spread(curve: ReliabilityCurve) -> Strip:
-    """Return how the predictions are spread.
+    """Return the distribution of the predictions.
 
-    Of a confident model nearly all rows are at one end. Heights are square roots, so that the others can be seen.
+    Heights are square roots, because nearly all rows of a confident model are at one end, and the others would vanish.
 
     Examples
     --------

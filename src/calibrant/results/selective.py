@@ -1,4 +1,4 @@
-"""Outcomes about abstaining: the errors among the rows that are answered."""
+"""Results about abstaining: the error rate among the rows that are answered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from calibrant.results.reading import Readable
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class RiskCoverage(Readable):
-    """The error rate among the most confident rows, for every share of rows that can be answered.
+    """The error rate among the most confident rows, for every possible share of answered rows.
 
     Attributes
     ----------
@@ -21,11 +21,11 @@ class RiskCoverage(Readable):
     count, errors : ndarray of shape (m,)
         Number of rows that are answered, and of errors among them.
     aurc, excess_aurc, augrc : float
-        See the metrics of these names.
+        Areas under the curve: see the metrics of these names.
     areas : mapping of str to Interval
-        The same with limits, or why there are none: "AURC", "E-AURC" and "AUGRC".
+        These areas, as "AURC", "E-AURC" and "AUGRC", with limits or the reason why there are none.
     n_samples, n_distinct : int
-        Rows, and distinct confidences: coverage can only jump from one of these to the next.
+        Number of rows, and of distinct confidences, between which coverage jumps.
     """
 
     thresholds: FloatArray
@@ -71,8 +71,8 @@ class CoverageAtRisk(Readable):
     Attributes
     ----------
     max_risk, confidence : float
-        Among rows with at least the threshold, the error rate exceeds `max_risk` with probability 1 - `confidence` at
-        most, over the rows that the threshold was found with.
+        The probability, over random rows from which the threshold is found, that the error rate among answered rows
+        exceeds `max_risk` is at most 1 - `confidence`.
     threshold : float or None
         Answer rows with at least this confidence; None if no threshold is safe.
     coverage : float
@@ -83,7 +83,7 @@ class CoverageAtRisk(Readable):
     high : float or None
         Its upper confidence limit.
     steps : tuple of RiskStep
-        What was tested, in this order; the first that fails ends it.
+        The thresholds that were tested, in order; the first that fails ends the search.
     n_samples, n_distinct : int
     reason : str
         Why there is no threshold.

@@ -1,4 +1,4 @@
-"""What a person reads first."""
+"""The verdict on a set of predictions."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from calibrant.results.reading import Readable
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Verdict(Readable):
-    """What a person reads first.
+    """Whether predictions are calibrated, in words and numbers: what a person reads first.
 
     Attributes
     ----------
@@ -20,24 +20,24 @@ class Verdict(Readable):
         The numbers behind it, in words.
     error : float
         The calibration error: the debiased root mean square over bins of equal mass ("rms-debiased"), of the
-        probability of class 1 for two classes, of the confidence for more; of forecasts, MACE.
+        probability of class 1 for two classes, of the confidence for more; for forecasts, MACE.
     expected : float
         Its mean if the model were perfectly calibrated.
     detectable : float
-        Errors below this could be chance at this number of rows.
+        Errors below this could be chance with this number of rows.
     gap : float
-        Mean confidence minus accuracy; for two classes, mean probability of class 1 minus its frequency; of forecasts,
+        Mean confidence minus accuracy; for two classes, mean probability of class 1 minus its frequency; for forecasts,
         90% minus the share of targets in central 90% intervals.
     pvalue : float
-        Of the exact test.
+        The p-value of the exact test.
     level : float
-        Nothing counts as found if the p-value is above this.
+        Miscalibration counts as found if the p-value is at most this.
     low, high : float or None
-        95% limits of the error; None where none are known to cover.
+        95% limits of the error; None if no limits of known coverage exist.
     reason : str
         Why there are no limits.
     size : {"within tolerance", "beyond tolerance", "not known"}
-        Where the limits lie: both at or below the tolerance, both above, or neither.
+        Whether both limits are at most the tolerance, both are above it, or neither.
     tolerance : float
         The largest error that does not matter.
     gave_away : str
@@ -46,7 +46,7 @@ class Verdict(Readable):
         The part of the test that these words are about, by its name in the details of the test.
     slope : float or None
         For two classes, the slope of recalibrated log-odds: below 1 the predictions are too extreme, above 1 too
-        timid. None if no finite one fits.
+        timid. None if no finite slope fits.
     """
 
     code: str
@@ -69,7 +69,7 @@ class Verdict(Readable):
 
 
 def state(verdict: Verdict) -> str:
-    """Return how good a verdict is: "good", "unclear" or "bad", by the size of the error rather than by its p-value.
+    """Return the state of a verdict: "good", "unclear" or "bad", by the size of the error rather than by its p-value.
 
     Examples
     --------
