@@ -149,6 +149,7 @@ def test_a_kernel_that_is_none_is_pointed_out():
         (lambda: RationalQuadraticKernel(alpha=0), InputError, "alpha must be positive"),
         (lambda: GramKernel([[1.0, 2.0], [2.0, 1.0]]), InputError, "positive semidefinite, but has the eigenvalue -1"),
         (lambda: GramKernel([[1.0, 0.5]]), InputError, "symmetric square matrix"),
+        (lambda: GramKernel([[1.0, 0.5], [0.4, 1.0]]), InputError, r"entries \(0, 1\) and \(1, 0\) are 0.5 and 0.4"),
         (lambda: -1.0 * WhiteKernel(), InputError, "scale of a kernel must be positive"),
         (lambda: WhiteKernel() * "x", TypeError, "multiplied by a kernel or a number"),
         (lambda: WhiteKernel() + 1, TypeError, "combined with a kernel"),

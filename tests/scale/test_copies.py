@@ -113,7 +113,7 @@ def test_the_omnibus_test_keeps_its_level():
 def test_labels_cannot_be_drawn_row_by_row():
     from calibrant.resampling.redraws import redraw_labels
 
-    with pytest.raises(InputError, match="not known from a sketch"):
+    with pytest.raises(InputError, match="labels of a sketch cannot be redrawn"):
         next(redraw_labels(CELLS, 1, np.random.default_rng(0)))
 
 

@@ -22,13 +22,22 @@ FEW_CLASSES = 32
 """Below this many classes, NumPy is faster column by column than along the rows."""
 
 
+def slices(start: int, end: int, step: int) -> list[slice]:
+    """Cut a range into slices of `step`, the last of which may be shorter.
+
+    Examples
+    --------
+    >>> slices(0, 5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(first, min(first + step, end)) for first in range(start, end, step)]
+
+
 def by_blocks(
     task: Callable[[slice], Result], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
 ) -> Iterator[Result]:
     """Yield task(rows) for every block of rows, in order; the blocks do not depend on the number of threads."""
-    height = max(1, entries // shape[1])
-    blocks = [slice(start, min(start + height, shape[0])) for start in range(0, shape[0], height)]
-    return in_order(task, blocks, n_threads)
+    return in_order(task, slices(0, shape[0], max(1, entries // shape[1])), n_threads)
 
 
 def each_block(

@@ -1,4 +1,4 @@
-"""Distances of all pairs of rows, compiled or by SciPy, and the kernels of them that the compiled code knows."""
+"""Distances between all pairs of rows, compiled or by SciPy, and the radial kernels that the compiled code knows."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -37,12 +37,37 @@ class Kernel:
     shape: float = 1.0
 
 
+def radial_value(radial: Radial, u: FloatArray, shape: float) -> FloatArray:
+    """Return the values of a `Kernel` at distances u in units of its lengthscale.
+
+    Examples
+    --------
+    >>> radial_value("rational-quadratic", np.array([0.0, 2.0]), 2.0).tolist()  # (1 + 4 / 4)^-2
+    [1.0, 0.25]
+    """
+    match radial:
+        case "exponential":
+            return np.exp(-u)
+        case "gaussian":
+            return np.exp(-0.5 * u**2)
+        case "gamma-exponential":
+            return np.exp(-(u**shape))
+        case "matern32":
+            v = np.sqrt(3.0) * u
+            return (1 + v) * np.exp(-v)
+        case "matern52":
+            v = np.sqrt(5.0) * u
+            return (1 + v + v**2 / 3) * np.exp(-v)
+        case "rational-quadratic":
+            return (1 + u**2 / (2 * shape)) ** -shape
+
+
 _ROWS_PER_JOB, _CELLS_PER_JOB = 64, 2**18
-"""Rows of one job, and distances times classes: with fewer of them there are more rows."""
+"""Rows of one job, and distances times classes: if these are fewer, a job has more rows."""
 
 
 def distances(x: FloatArray, y: FloatArray, *, squared: bool, n_threads: int | None = None) -> FloatArray:
-    r"""Return :math:`\sum_k |x_{ik} - y_{jk}|`, or of the squares, for all rows of x (n, K) and y (m, K): (n, m).
+    r"""Return :math:`\sum_k |x_{ik} - y_{jk}|`, or the sum of squares, for all rows of x (n, K) and y (m, K): (n, m).
 
     Examples
     --------

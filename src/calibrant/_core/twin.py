@@ -1,7 +1,7 @@
-r"""The same reductions as in `pairs`, in plain NumPy: the oracle of the compiled code, and what serves without it.
+r"""The reductions of `pairs` in plain NumPy: the oracle of the compiled code, and its replacement where it is missing.
 
-Tile by tile, so that memory is O(n). SciPy sums the differences of a tile: in NumPy every class takes three passes over
-it, and four times as long. Tiles are added up in the same order for any number of threads.
+H is computed tile by tile, so that memory is O(n). SciPy computes the distances of a tile four times as fast as NumPy,
+which needs three passes per class. Tiles are added in the same order for any number of threads.
 """
 
 import math
@@ -12,7 +12,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant._core.blas import one_blas_thread
-from calibrant._core.distances import Kernel, by_scipy, distances
+from calibrant._core.blocks import slices
+from calibrant._core.distances import Kernel, by_scipy, distances, radial_value
 from calibrant._core.threads import in_order
 
 Result = TypeVar("Result")
@@ -125,20 +126,20 @@ def rectangle(P: FloatArray, A: FloatArray, Q: FloatArray, B: FloatArray, *, ker
 def _reduced(
     kernel: Kernel, P: FloatArray, reduce: Callable[[slice, slice, FloatArray], Result], n_threads: int | None
 ) -> Iterator[tuple[slice, slice, Result]]:
-    """Yield the rows and columns of the tiles above the diagonal, with what becomes of the kernel between them.
+    """Yield the rows, the columns and the reduced kernel of each tile on and above the diagonal.
 
-    In a tile that the diagonal cuts, the rest of the kernel is zero.
+    In tiles on the diagonal, the kernel on and below it is set to zero.
     """
     P = np.ascontiguousarray(P)
     jobs = [
         (rows, columns)
-        for rows in _slices(0, len(P), _TILE)
-        for columns in _slices(rows.start, len(P), _TILE * _TILES_PER_JOB)
+        for rows in slices(0, len(P), _TILE)
+        for columns in slices(rows.start, len(P), _TILE * _TILES_PER_JOB)
     ]
 
     def task(job: tuple[slice, slice]) -> list[tuple[slice, slice, Result]]:
         rows, found = job[0], []
-        for columns in _slices(job[1].start, job[1].stop, _TILE):
+        for columns in slices(job[1].start, job[1].stop, _TILE):
             K = _radial(kernel, by_scipy(P[rows], P[columns], squared=_is_squared(kernel)))
             found.append((rows, columns, reduce(rows, columns, np.triu(K, 1) if rows == columns else K)))
         return found
@@ -149,7 +150,7 @@ def _reduced(
 
 
 def _product(shape: tuple[int, ...], tiles: Iterator[tuple[slice, slice, tuple[FloatArray, FloatArray]]]) -> FloatArray:
-    """Add up what every tile, and its mirror image below the diagonal, contribute to a product."""
+    """Add up the contributions of every tile, and of its mirror image below the diagonal, to a product."""
     result = np.zeros(shape)
     for rows, columns, (above, below) in tiles:
         result[rows] += above
@@ -157,12 +158,8 @@ def _product(shape: tuple[int, ...], tiles: Iterator[tuple[slice, slice, tuple[F
     return result
 
 
-def _slices(start: int, end: int, step: int) -> Iterator[slice]:
-    return (slice(first, min(first + step, end)) for first in range(start, end, step))
-
-
 def _summed(P: FloatArray, Q: FloatArray, *, squared: bool) -> FloatArray:
-    """Return the distance of every row of P from the same row of Q, class by class: rows are many, classes few."""
+    """Return the distance between row i of P and row i of Q, class by class: there are many rows and few classes."""
     total, difference = np.zeros(len(P)), np.empty(len(P))
     for p, q in zip(P.T, Q.T, strict=True):
         np.subtract(p, q, out=difference)
@@ -175,21 +172,10 @@ def _is_squared(kernel: Kernel) -> bool:
 
 
 def _radial(kernel: Kernel, u: FloatArray) -> FloatArray:
-    """Return the kernel, in place of sums of absolute differences or, for the Euclidean distance, of their squares."""
+    """Return the kernel at sums of absolute differences or, for the Euclidean distance, of squares; overwrites them."""
     if _is_squared(kernel):
         np.sqrt(u, out=u)
-    scale, a = 1 / kernel.lengthscale if _is_squared(kernel) else 0.5 / kernel.lengthscale, kernel.shape
-    if kernel.radial == "exponential":
+    scale = 1 / kernel.lengthscale if _is_squared(kernel) else 0.5 / kernel.lengthscale
+    if kernel.radial == "exponential":  # The default, in place.
         return np.exp(np.multiply(u, -scale, out=u), out=u)
-    u *= scale
-    match kernel.radial:
-        case "gaussian":
-            return np.exp(-(u**2) / 2)
-        case "gamma-exponential":
-            return np.exp(-(u**a))
-        case "matern32":
-            return (1 + np.sqrt(3) * u) * np.exp(-np.sqrt(3) * u)
-        case "matern52":
-            return (1 + np.sqrt(5) * u + 5 * u**2 / 3) * np.exp(-np.sqrt(5) * u)
-        case "rational-quadratic":
-            return (1 + u**2 / (2 * a)) ** -a
+    return radial_value(kernel.radial, np.multiply(u, scale, out=u), kernel.shape)

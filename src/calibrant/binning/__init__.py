@@ -1,4 +1,4 @@
-"""Binnings: how probabilities are cut into bins."""
+"""Binnings: rules that assign probabilities to bins."""
 
 from calibrant.binning.bins import Binning, Bins, Cells, SimplexBinning
 from calibrant.binning.interval import EqualMass, EqualWidth

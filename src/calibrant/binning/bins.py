@@ -1,4 +1,4 @@
-"""What a binning is, and what it returns."""
+"""Base classes of binnings, and their results."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Binning(ABC):
 
     @property
     def leaves_none_out(self) -> bool:
-        """Whether every row is known to be in a bin."""
+        """Whether every row is certain to be in a bin."""
         return False
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Binning(ABC):
         """Assign every value to a bin."""
 
     def cut_view(self, view: Predictions) -> Bins:
-        """Assign every prediction of class 1 to a bin, at the rows' own weights; kept with the predictions."""
+        """Assign every prediction of class 1 to a bin, at the rows' own weights; cached with the predictions."""
         return view.once(("cut", self), lambda: self.cut(view.positive, view.weights), of_labels=False)
 
     def cut_columns(self, values: FloatArray, weights: FloatArray) -> list[Bins]:

@@ -1,4 +1,4 @@
-"""How the unit interval is cut into bins."""
+"""Bins of the unit interval: of equal width, or of equal mass."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -39,7 +39,7 @@ def _right_closed(values: FloatArray, edges: FloatArray) -> Bins:
 class EqualWidth(Binning, SimplexBinning):
     """Bins of equal width, right-closed: ((b - 1) / B, b / B], with 0 in the first.
 
-    Probability vectors are cut in every coordinate: the cells of a grid, of which only those that hold rows count.
+    Probability vectors are cut in every coordinate, into the cells of a grid; only cells that hold rows count.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class EqualWidth(Binning, SimplexBinning):
     def cells(self, probs: FloatArray, weights: FloatArray) -> Cells:
         """Assign every row of probabilities to a cell of the grid."""
         grid = self.cut(probs.ravel(), weights).index.reshape(probs.shape) + 1
-        # Rows as strings of bytes have the order of their numbers, largest bytes first, and are compared at once.
+        # As big-endian byte strings, rows sort like their numbers, and each is compared in one step.
         rows = grid.astype(np.min_scalar_type(self.n_bins + 1).newbyteorder(">"))
         strings: NDArray[np.void] = rows.view(f"V{rows.itemsize * probs.shape[1]}")
         occupied, index = np.unique(strings[:, 0], return_inverse=True)
@@ -104,8 +104,8 @@ def _edges(n_bins: int) -> FloatArray:
 def largest_values(n_bins: int) -> FloatArray:
     """Return the largest number in every bin but the last, of bins whose edges are compared at 12 decimals.
 
-    Values can then be compared as they are: rounding does not change their order. It takes a bisection among the
-    numbers near each edge.
+    So values need not be rounded before they are compared. They are found by bisection among the numbers near each
+    edge.
 
     Examples
     --------
@@ -113,7 +113,8 @@ def largest_values(n_bins: int) -> FloatArray:
     (True, 0.5)
     """
     edges = _edges(n_bins)[1:-1]
-    low, high = ((edges + step).view(np.int64) for step in (-2e-12, 2e-12))  # As positive numbers, so are their bits.
+    # The bits of positive numbers have the same order as the numbers.
+    low, high = ((edges + step).view(np.int64) for step in (-2e-12, 2e-12))
     while np.any(high - low > 1):
         middle = (low + high) // 2
         inside = comparable(middle.view(np.float64)) <= edges
@@ -124,7 +125,7 @@ def largest_values(n_bins: int) -> FloatArray:
 
 
 def torch_edges(n_bins: int) -> FloatArray:
-    """Equal-width edges as `torch.linspace` rounds them: from both ends inwards, one rounding an edge."""
+    """Return equal-width edges as `torch.linspace` rounds them: from both ends inwards, one rounding per edge."""
     step = Fraction(1 / n_bins)
     half = (n_bins + 1) // 2
     return np.array([float(step * b if b < half else 1 - step * (n_bins - b)) for b in range(n_bins + 1)])
@@ -160,7 +161,7 @@ class EqualMass(Binning):
 
     @property
     def leaves_none_out(self) -> bool:
-        """Every row is in a bin."""
+        """Whether every row is in a bin: always."""
         return True
 
     def cut(self, values: FloatArray, weights: FloatArray) -> Bins:
@@ -172,7 +173,7 @@ class EqualMass(Binning):
         return self._cut(rounded[order], weights, order)
 
     def cut_view(self, view: Predictions) -> Bins:
-        """Assign every prediction of class 1 to a bin: sorted once for all that needs it."""
+        """Assign every prediction of class 1 to a bin, by their cached sorted order."""
         if self.convention == "scikit-learn":
             return super().cut_view(view)
         line = line_of(view)
@@ -195,5 +196,5 @@ class EqualMass(Binning):
         edges[0], edges[1:-1], edges[-1] = 0.0, inner, 1.0
         ends[:-1], ends[-1] = ascending.searchsorted(inner, side="right"), n
         index = np.empty(n, dtype=np.int64)
-        index[order] = np.bincount(ends[:-1], minlength=n).cumsum()  # Between two edges there may be no row.
+        index[order] = np.bincount(ends[:-1], minlength=n).cumsum()  # Several edges may lie between two rows.
         return Bins(index, len(ends), edges[:-1], edges[1:])

@@ -1,4 +1,4 @@
-"""Cells of the simplex that follow the data."""
+"""Cells of the simplex that adapt to the data."""
 
 import heapq
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class MedianVariance(SimplexBinning):
     Parameters
     ----------
     min_size : int, default=10
-        No cell holds fewer effective rows than this, :math:`(\sum w_i)^2 / \sum w_i^2`, unless there are fewer in all.
+        Least number of effective rows in a cell, :math:`(\sum w_i)^2 / \sum w_i^2`, unless there are fewer in all.
     max_bins : int, optional
         Largest number of cells.
 
@@ -74,11 +74,11 @@ class MedianVariance(SimplexBinning):
         return _numbered(final, len(weights))
 
 
-# There are hundreds of cells of a few rows: what follows avoids NumPy's functions that only call its methods.
+# There may be hundreds of cells with few rows each, so these functions call methods and ufuncs of NumPy directly.
 
 
 def _effective_rows(weights: FloatArray) -> float:
-    """Return how many rows of equal weight would count as much; up to rounding, so that whole numbers are whole."""
+    """Return the effective number of rows, rounded to 9 decimals so that rounding does not break integers."""
     return round(float(np.add.reduce(weights)) ** 2 / float(weights.dot(weights)), 9) if len(weights) else 0.0
 
 
@@ -90,12 +90,12 @@ def _widest(probs: FloatArray, weights: FloatArray, count: float) -> tuple[float
     away = probs - shares.dot(probs)
     variance = shares.dot(np.square(away, out=away)) * (count / (count - 1))
     largest = float(np.maximum.reduce(variance))
-    # Two classes vary alike: rounding must not decide between them, nor between sets.
+    # Two classes have the same variance: rounding must not decide between them, nor between sets.
     return -float(f"{largest:.9g}"), int((variance >= largest * (1 - 1e-9)).argmax())
 
 
 def _split(values: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the places below and from the median on; ties of the median go to the upper part."""
+    """Return the positions of values below the median, and of the others; ties of the median go to the upper part."""
     order = values.argsort(kind="stable")
     ascending, mass = values[order], weights[order].cumsum()
     mass /= mass[-1]

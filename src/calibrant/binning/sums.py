@@ -21,7 +21,7 @@ CLASSES_PER_JOB = 64
 def bin_sums_of(view: Predictions, bins: Binning) -> FloatArray:
     """Return the sums of weights, weighted predictions and weighted labels of class 1 in every bin, (3, n_bins).
 
-    They are kept with the predictions. Rows that the bins leave out are in none.
+    They are cached with the predictions. Rows outside every bin are left out.
 
     Examples
     --------
@@ -44,9 +44,9 @@ def _summed(cut: Bins, view: Predictions) -> FloatArray:
 
 
 def class_bin_sums(predictions: Predictions, bins: Binning) -> Iterator[FloatArray]:
-    """Yield the same sums, (3, n_bins), of every class against the rest.
+    """Yield the same sums, (3, n_bins), for every class against the rest.
 
-    All classes of equal bins take one pass over the matrix, and labels one over the rows.
+    With fixed bins this takes one pass over the matrix for all classes, and one over the labels.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def class_bin_sums(predictions: Predictions, bins: Binning) -> Iterator[FloatArr
 
 
 def class_sums_below(predictions: Predictions, last: FloatArray) -> FloatArray:
-    """Return these sums, (K, 3, n_bins), in bins that are given by the largest value of each but the last.
+    """Return these sums, (K, 3, n_bins), in bins given by the largest value of each but the last.
 
     Examples
     --------
@@ -87,14 +87,14 @@ def column_sums(values: FloatArray, weights: FloatArray, last: FloatArray) -> Fl
 
 
 BLOCK_CELLS = 2**18
-"""Probabilities that are sorted at a time: few enough to stay in the cache."""
+"""Number of probabilities sorted at a time: few enough to stay in the cache."""
 
 
 def class_sums(predictions: Predictions, n_bins: int) -> Iterator[FloatArray]:
-    r"""Yield five sums in the bins of some classes after the other, (5, n_bins, m), at rows of weight 1.
+    r"""Yield five sums in the bins of m classes at a time, (5, n_bins, m), for rows of weight 1.
 
-    They are those of 1, p and :math:`p^2` over the rows of the bin, and those of 1 and :math:`1 - 2 p` over the rows of
-    the class among them. Bins are those of `EqualMass`; where ties merge some, the others are empty.
+    They are the sums of 1, p and :math:`p^2` over the rows of the bin, and the sums of 1 and :math:`1 - 2 p` over those
+    with the label of the class. Bins are those of `EqualMass`; where ties merge bins, the remaining ones are empty.
 
     Examples
     --------
@@ -118,14 +118,14 @@ def class_sums(predictions: Predictions, n_bins: int) -> Iterator[FloatArray]:
 
 
 def _ranks(n: int, n_bins: int) -> tuple[IntArray, IntArray]:
-    """Return the rows in ascending order on both sides of every inner edge, as `EqualMass` has them."""
+    """Return the ranks of the rows below and above every inner edge, as in `EqualMass`."""
     share, target = np.arange(1, n + 1) / n, np.arange(1, n_bins) / n_bins
     below = np.searchsorted(share, target - ROUNDING, side="left")
     return below, np.searchsorted(share, target + ROUNDING, side="right").clip(max=n - 1)
 
 
 def _sums(ascending: FloatArray, own: FloatArray, classes: IntArray, ranks: tuple[IntArray, IntArray]) -> FloatArray:
-    """Return the sums of m classes from their probabilities in order, (m, n), and those of rows of each class."""
+    """Return the sums for m classes, given their sorted probabilities, (m, n), and those of rows with their label."""
     m, n = ascending.shape
     rounded, n_bins = comparable(ascending), len(ranks[0]) + 1
     edges = (rounded[:, ranks[0]] + rounded[:, ranks[1]]) / 2
@@ -139,7 +139,7 @@ def _sums(ascending: FloatArray, own: FloatArray, classes: IntArray, ranks: tupl
     sums[1][held] = np.add.reduceat(ascending.ravel(), where)
     sums[2][held] = np.add.reduceat(np.square(ascending).ravel(), where)
     bins = np.zeros(len(own), dtype=np.int64)
-    for b in range(n_bins - 1):  # How many edges of its class a row is above.
+    for b in range(n_bins - 1):  # The bin of a row is the number of edges below it.
         bins += comparable(own) > edges[classes, b]
     at = classes * n_bins + bins
     sums[3] = np.bincount(at, minlength=m * n_bins).reshape(m, n_bins)
@@ -148,22 +148,22 @@ def _sums(ascending: FloatArray, own: FloatArray, classes: IntArray, ranks: tupl
 
 
 TOGETHER = 2**16
-"""Labels that are worked on at a time: few enough to stay in the cache."""
+"""Number of labels processed at a time: few enough to stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClassEvents:
-    """What happens in the bins of every class if rows have given labels: one pass over the rows for all classes.
+    """Sums over the events in the bins of every class, for given labels, in one pass over the rows for all classes.
 
     Parameters
     ----------
     cells : ndarray of int of shape (n, K)
-        The bin of a row among those of all classes, one class after the other, if the class is its label; `starts[-1]`
-        if it is in none.
+        For each row and class, the bin of the row, where the bins of all classes are numbered in sequence; `starts[-1]`
+        if it is outside every bin.
     starts : ndarray of int of shape (K + 1,)
         Where the bins of each class begin.
     values : sequence of ndarray of shape (n, K) or (n, 1)
-        What a row adds to each of several sums if a class is its label.
+        For each of several sums, what a row adds to it if the class is its label.
     """
 
     cells: IntArray
@@ -172,7 +172,7 @@ class ClassEvents:
 
     @classmethod
     def of(cls, cuts: Sequence[Cells], values: Sequence[FloatArray]) -> Self:
-        """Give the bins of all classes, whose rows have been cut, one number after the other."""
+        """Return the events of all classes, given the bins of each class."""
         starts = np.concatenate([[0], np.cumsum([cut.n_bins for cut in cuts])])
         cells = np.empty((len(cuts[0].index), len(cuts)), dtype=np.int64)
         for c, cut in enumerate(cuts):
@@ -182,7 +182,7 @@ class ClassEvents:
         return cls(cells, starts, values)
 
     def sums(self, labels: IntArray) -> list[FloatArray]:
-        """Return the sums of labels (n, B) in the bins of each class, (m, n_bins, B), in the order of the rows.
+        """Return the sums for labels (n, B) in the bins of each class, (m, n_bins, B), added in the order of the rows.
 
         Examples
         --------
@@ -199,7 +199,7 @@ class ClassEvents:
         return np.split(found, self.starts[1:-1], axis=1)
 
     def _summed(self, at: IntArray) -> FloatArray:
-        """Return the sums, (m, n_bins, B), over some places in matrices of shape (n, K), (B, n)."""
+        """Return the sums, (m, n_bins, B), over the flat indices `at`, (B, n), into matrices of shape (n, K)."""
         size = int(self.starts[-1]) + 1
         cells = self.cells.ravel()[at]
         cells += size * np.arange(len(at))[:, None]
@@ -208,7 +208,7 @@ class ClassEvents:
 
     @staticmethod
     def _chosen(values: FloatArray, at: IntArray) -> FloatArray | None:
-        """Return what rows add at these places; None stands for 1."""
+        """Return what rows add at these indices; None stands for 1."""
         if values.shape[1] > 1:
             return values.ravel()[at].ravel()
         return None if (values == 1).all() else np.broadcast_to(values[:, 0], at.shape).ravel()

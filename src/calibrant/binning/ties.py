@@ -1,4 +1,4 @@
-"""When two predictions are the same, and when a row counts as absent: one rule for bins, pools and running sums."""
+"""Rules for equal predictions and negligible weights, shared by bins, pools and running sums."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from calibrant.predictions import Predictions
 
 
 def line_of(view: Predictions) -> Line:
-    """Return the predicted probabilities of class 1 in ascending order, kept with the predictions.
+    """Return the predicted probabilities of class 1 in ascending order, cached with the predictions.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def line_of(view: Predictions) -> Line:
 
 
 def at_equal_ranks(view: Predictions, n: int) -> IntArray:
-    """Return n of the rows that the cells of a sketch stand for, at equal steps in ascending order of the predictions.
+    """Return the cells of n rows at equal ranks in ascending order of the predictions, counting copies as rows.
 
     Examples
     --------
@@ -41,7 +41,7 @@ DECIMALS = 12
 
 
 def comparable(values: FloatArray) -> FloatArray:
-    """Return predictions for comparing: those that count as equal are equal.
+    """Return predictions rounded for comparison: those that count as equal are equal.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def comparable(values: FloatArray) -> FloatArray:
 
 
 def pooled(values: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the distinct predictions, ascending, and the index of each row's among them.
+    """Return the distinct predictions, ascending, and the index into them of each row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a kernel is, on predictions, on targets and on both, and the algebra of kernels."""
+"""Base classes of kernels on predictions, on targets and on both; sums, products and multiples of kernels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class SumKernel(Kernel):
 
     @property
     def bound(self) -> float:
-        """Largest absolute value of the kernel, or something above it."""
+        """An upper bound of the absolute value of the kernel."""
         return self.first.bound + self.second.bound
 
     def tuned(self, median: Callable[[Distance], float]) -> Kernel:
@@ -79,7 +79,7 @@ class ProductKernel(Kernel):
 
     @property
     def bound(self) -> float:
-        """Largest absolute value of the kernel, or something above it."""
+        """An upper bound of the absolute value of the kernel."""
         return self.first.bound * self.second.bound
 
     def tuned(self, median: Callable[[Distance], float]) -> Kernel:
@@ -143,7 +143,7 @@ class JointKernel(ABC):
 
     @property
     def bound(self) -> float:
-        """Largest absolute value of the kernel, or something above it."""
+        """An upper bound of the absolute value of the kernel."""
         return sum(term.predictions.bound * term.targets.bound for term in self.terms)
 
     def tuned(self, data: Predictions | Forecasts) -> "JointKernel":
@@ -156,8 +156,8 @@ class JointKernel(ABC):
         Parameters
         ----------
         one, other : tuple
-            A vector of probabilities, or the probability of class 1, or a distribution of one row; and a class or a
-            value.
+            The prediction is a vector of probabilities, the probability of class 1, or a distribution of one row; the
+            target is a class or a value.
 
         Examples
         --------
@@ -191,7 +191,7 @@ class TensorProduct(JointKernel):
     ----------
     predictions : Kernel
     targets : Kernel
-        Its lengthscale "median" means the median spread of the predicted distributions: targets never tune it.
+        The lengthscale "median" means here the median spread of the predicted distributions, never that of targets.
 
     Notes
     -----
@@ -213,7 +213,7 @@ class TensorProduct(JointKernel):
 
     def tuned_term(self, data: Predictions | Forecasts) -> "TensorProduct":
         """Return the product with every lengthscale a number."""
-        # Kept with the data: a median over pairs takes long, and an assessment needs it ten times.
+        # Cached with the data: a median over pairs takes long, and an assessment needs it about ten times.
         medians: dict[Distance, float] = data.__dict__.setdefault("_medians", {})
         if not data.weights.all():  # Rows of weight 0 count as absent.
             data = data.take(np.flatnonzero(data.weights))
@@ -233,7 +233,7 @@ class TensorProduct(JointKernel):
 
 
 def _points(data: Predictions) -> FloatArray:
-    """Return the predictions; those of many rows, of which the cells of a sketch are made, at equal ranks."""
+    """Return the predictions; for a sketch, those of rows at equal ranks among all that its cells stand for."""
     if data.copies is None:
         return data.probs
     return data.probs[at_equal_ranks(data, min(data.n_rows, EXACT_MEDIAN_ROWS))]

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._core.distances import Distance as CompiledDistance
 from calibrant._core.distances import Kernel as CompiledKernel
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
@@ -21,7 +22,7 @@ Data = Predictions | Forecasts
 
 
 def check_kernel(kernel: object) -> None:
-    """Refuse what is neither a tensor product of kernels nor a function."""
+    """Refuse anything but a tensor product of kernels, a function or None."""
     if kernel is not None and not isinstance(kernel, JointKernel) and not callable(kernel):
         raise TypeError(
             "kernel must be a tensor product such as ExponentialKernel() @ WhiteKernel(), or a function of two "
@@ -61,9 +62,9 @@ def pair_matrix(data: Data, kernel: JointKernel | GeneralKernel) -> PairMatrix:
 
 
 def row_sums(data: Data, kernel: JointKernel | GeneralKernel) -> FloatArray:
-    """Return the sums of w_j H_ij over all other rows j, weights relative to the largest; kept with class predictions.
+    """Return the sums of w_j H_ij over all other rows j, with weights relative to the largest.
 
-    Half the sum of w_i times them is the sum over all pairs.
+    They are cached with class predictions. The sum over all pairs is half the sum of w_i times the sum of row i.
     """
 
     def compute() -> FloatArray:
@@ -84,7 +85,7 @@ def _class_pairs(data: Predictions, term: TensorProduct) -> PairMatrix:
 
 
 def prediction_pairs(data: Predictions, kernel: Kernel) -> PairMatrix:
-    """Return the matrix of a kernel on the predictions alone, without residuals: what redrawn labels share."""
+    """Return the matrix of a kernel on the predictions alone, without residuals, which redrawn labels share."""
     scale, radial = unscaled(kernel)
     ones = np.ones((data.n_samples, 1))
     if isinstance(radial, RadialKernel) and isinstance(radial.distance, (TotalVariation, Euclidean)):
@@ -109,20 +110,21 @@ def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: ClassGram) -> P
 def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: ClassGram) -> PairMatrix:
     """Return the matrix of a radial kernel times v_i G v_j, for vectors of shape (n, C)."""
     lengthscale = float(kernel.lengthscale)
-    points, name = data.probs, "total-variation" if isinstance(kernel.distance, TotalVariation) else "euclidean"
+    points = data.probs
+    name: CompiledDistance = "total-variation" if isinstance(kernel.distance, TotalVariation) else "euclidean"
     if data.n_classes == 2:  # Two rows are |p - q| apart in total variation, sqrt(2) |p - q| in Euclidean distance.
         step = 1.0 if name == "total-variation" else np.sqrt(2.0)
         points, name = step * data.positive[:, None], "euclidean"
         if isinstance(kernel, ExponentialKernel):
             return SortedPairs(points[:, 0], vectors[:, 0], lengthscale, gram.scale)
-    compiled = CompiledKernel(kernel.profile, name, lengthscale, kernel.shape)  # type: ignore[arg-type]
+    compiled = CompiledKernel(kernel.profile, name, lengthscale, kernel.shape)
     if gram.is_identity:
         return RadialPairs(points, vectors, None, compiled)
     return RadialPairs(points, gram.times(vectors), vectors, compiled)
 
 
 def _hilbertian(kernel: RadialKernel) -> bool:
-    """Whether the kernel of total variation distances is positive definite for any number of classes."""
+    """Return whether the kernel of total variation distances is positive definite for any number of classes."""
     return isinstance(kernel, ExponentialKernel) or (isinstance(kernel, GammaExponentialKernel) and kernel.gamma <= 1)
 
 
@@ -141,7 +143,7 @@ def _forecast_pairs(data: Forecasts, term: TensorProduct) -> PairMatrix:
 
 
 def target_profile(kernel: Kernel) -> tuple[Profile, float]:
-    """Return the profile and lengthscale of a kernel on real targets whose expectations are known."""
+    """Return the profile and lengthscale of a kernel on real targets, whose expectations must be known."""
     if isinstance(kernel, (GaussianKernel, ExponentialKernel)) and isinstance(kernel.distance, Euclidean):
         profile: Profile = "gaussian" if isinstance(kernel, GaussianKernel) else "exponential"
         return profile, float(kernel.lengthscale)

@@ -17,24 +17,24 @@ from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Distribution
 
 EXACT_MEDIAN_ROWS = 5000
-"""The median distance is exact up to this many rows; above, it is that of this many, drawn with a fixed seed."""
+"""The median distance is exact up to this many rows; above, it is that of this many rows drawn with a fixed seed."""
 
 MEDIAN_WORK = 2 * 10**9
-"""Pairs of these rows times classes: with more than 160 classes there are fewer rows, 2000 of 1000 classes."""
+"""Largest number of pairs times classes: with more than 160 classes fewer rows are used, 2000 for 1000 classes."""
 
-Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 FEW_ROWS, ROWS_AT_ONCE = 2000, 128
-"""Up to this many rows all distances are kept while their median is found; rows whose distances are taken together."""
+"""Up to this many rows all distances are stored to find their median; rows whose distances are computed together."""
 
 PAIRS_PER_ROW, CLOSE = 8, 1e-16
-"""Pairs that bisection leaves to sorting, and the difference below which it stops."""
+"""Bisection ends when it leaves this many pairs per row, which are sorted, or an interval as short as this."""
 
 TOGETHER = 512
-"""Up to this many rows there is one part: cutting them takes longer than what the cache saves."""
+"""Up to this many rows all distances are computed together: splitting takes longer than what the cache saves."""
 
 SAMPLED_PAIRS, NEAR = 20_000, 0.02
-"""With more rows, the median lies within this rank of that of this many random pairs: six standard errors."""
+"""With more rows, the median is within this rank of the median of this many random pairs: about six standard errors."""
 
 Points: TypeAlias = FloatArray | Distribution
 """Predictions: class probabilities, or predictive distributions."""
@@ -48,7 +48,7 @@ class Distance(ABC):
         """Return the distances of all pairs, of shape (n, m)."""
 
     def paired(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the distance of each row to the row beside it, of shape (n,)."""
+        """Return the distance between row i of x and row i of y, of shape (n,)."""
         return np.array([self.pairwise(x[i : i + 1], y[i : i + 1])[0, 0] for i in range(len(x))])
 
 
@@ -65,8 +65,8 @@ def _vectors(points: object, name: str) -> FloatArray:
 class TotalVariation(Distance):
     r"""Total variation distance of class probabilities, :math:`\frac12 \sum_k |p_k - q_k|`.
 
-    For more than two classes only the exponential kernel of it, and the gamma-exponential up to gamma 1, is positive
-    definite; others work, with a `DataWarning`, and may have negative squares.
+    With more than two classes only the exponential kernel, and the gamma-exponential up to gamma 1, are positive
+    definite for this distance; others give a `DataWarning`, and squared errors may be negative.
     """
 
     def pairwise(self, x: object, y: object) -> FloatArray:
@@ -76,7 +76,7 @@ class TotalVariation(Distance):
         return found
 
     def paired(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the distance of each row to the row beside it, of shape (n,)."""
+        """Return the distance between row i of x and row i of y, of shape (n,)."""
         return 0.5 * np.abs(x - y).sum(axis=1)
 
 
@@ -89,7 +89,7 @@ class Euclidean(Distance):
         return np.sqrt(distances(_vectors(x, "Euclidean"), _vectors(y, "Euclidean"), squared=True))
 
     def paired(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the distance of each row to the row beside it, of shape (n,)."""
+        """Return the distance between row i of x and row i of y, of shape (n,)."""
         return np.linalg.norm(x - y, axis=1)
 
 
@@ -104,7 +104,7 @@ class Wasserstein(Distance):
 
 @dataclass(frozen=True)
 class MixtureWasserstein(Distance):
-    """2-Wasserstein distance of mixtures when mass may only move from component to component."""
+    """2-Wasserstein distance of mixtures where mass may only move between whole components."""
 
     def pairwise(self, x: object, y: object) -> FloatArray:
         """Return the distances of all pairs, of shape (n, m)."""
@@ -155,18 +155,18 @@ def median_distance(distance: Distance, points: Points) -> float:
 def _line_median(points: FloatArray) -> float:
     """Return the median of |p - q| over pairs of different rows of two classes; 0 if most coincide.
 
-    In sorted order the pairs up to a difference are quick to count. Bisection leaves few pairs, whose differences are
-    sorted.
+    Pairs that differ by at most a given number are quick to count in sorted order. So bisection narrows the median down
+    to few pairs, whose differences are sorted.
     """
     x = np.sort(points[:, 1])
     n, pairs = len(x), len(x) * (len(x) - 1) // 2
-    # What is left are the pairs of each row with those from `first` to before `last`.
+    # Candidates are the pairs of each row with the rows from `first` to before `last`.
     first, last = np.arange(1, n + 1), np.full(n, n)
     before, low, high, tried = int(first.sum()), 0.0, float(x[-1] - x[0]), 0.0
     while int(last.sum() - first.sum()) > PAIRS_PER_ROW * n:
         until = np.searchsorted(x, x + tried, side="right")
         within = int(until.sum()) - before
-        if (pairs - 1) // 2 < within <= pairs // 2:  # Of the two in the middle, one is on either side.
+        if (pairs - 1) // 2 < within <= pairs // 2:  # One of the two middle differences is on either side.
             inner = until < n
             return float((x[until - 1] - x).max() + (x[until[inner]] - x[inner]).min()) / 2
         if within > pairs // 2:
@@ -174,14 +174,14 @@ def _line_median(points: FloatArray) -> float:
         else:
             first, low = until, tried
         tried = (low + high) / 2
-        # All that are left are equal. Near 1, two neighbours among floats differ by more than `CLOSE`.
+        # All candidates are equal. Near 1, neighbouring floats differ by more than `CLOSE`.
         if high - low < CLOSE or not low < tried < high:
             return high
     return _median(_differences(x, first, last), int(first.sum()) - before, pairs)
 
 
 def _differences(x: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
-    """Return the differences of each of the ascending numbers to those from `first` to before `last`."""
+    """Return the differences between each of the ascending numbers and those from `first` to before `last`."""
     number = last - first
     start = np.repeat(np.cumsum(number) - number - first, number)
     return x[np.arange(len(start)) - start] - np.repeat(x, number)
@@ -190,7 +190,7 @@ def _differences(x: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
 def _near_middle(distance: Distance, points: Points, n: int) -> tuple[FloatArray, int, int]:
     """Return the distances around their median, how many others are smaller, and how many there are in all.
 
-    Random pairs say about where the median is, so that few of the others are kept.
+    Random pairs show roughly where the median is, so that only few distances are stored.
     """
     pairs = n * (n - 1) // 2
     if not isinstance(points, np.ndarray) or n <= FEW_ROWS:
@@ -200,7 +200,7 @@ def _near_middle(distance: Distance, points: Points, n: int) -> tuple[FloatArray
 
     def split(part: FloatArray) -> tuple[FloatArray, int]:
         below = part < low
-        return part[(part <= high) & ~below], int(np.count_nonzero(below))  # Few are near: taking those out is quick.
+        return part[(part <= high) & ~below], int(np.count_nonzero(below))
 
     found = list(_of_strips(split, distance, points, n))
     near, below = np.concatenate([part for part, _ in found]), sum(number for _, number in found)
@@ -213,12 +213,12 @@ def _all(distance: Distance, points: Points, n: int) -> FloatArray:
     return np.concatenate([*_of_strips(np.ravel, distance, points, n)])
 
 
-def _of_strips(use: Callable[[FloatArray], Part], distance: Distance, points: Points, n: int) -> Iterator[Part]:
-    """Yield what is made of the n (n - 1) / 2 distances of different rows, of which each use gets some."""
+def _of_strips(use: Callable[[FloatArray], Result], distance: Distance, points: Points, n: int) -> Iterator[Result]:
+    """Yield the results of `use`, which is given the n (n - 1) / 2 distances between different rows in parts."""
     take = points.__getitem__ if isinstance(points, np.ndarray) else points.take
     at_once = ROWS_AT_ONCE if n > TOGETHER else n
 
-    def task(first: int) -> tuple[Part, Part]:
+    def task(first: int) -> tuple[Result, Result]:
         height = min(at_once, n - first)
         strip = distance.pairwise(take(slice(first, first + height)), take(slice(first, n)))
         above = ~np.tri(height, dtype=bool)
@@ -230,6 +230,6 @@ def _of_strips(use: Callable[[FloatArray], Part], distance: Distance, points: Po
 
 
 def _median(near: FloatArray, below: int, pairs: int) -> float:
-    """Return the median of all pairs, given those around it."""
+    """Return the median of all pairs, given the distances around it."""
     low, high = neighbours(near, pairs // 2 - below)
     return high if pairs % 2 else (low + high) / 2

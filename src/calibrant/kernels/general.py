@@ -16,10 +16,10 @@ GeneralKernel = Callable[[tuple[Any, Any], tuple[Any, Any]], float]
 """Any function of two pairs of a prediction and a target."""
 
 STREAM = 0x47656E65
-"""Sets the draws apart from those of a generator that a caller makes from the same seed."""
+"""Keeps the draws independent of those of a generator that a caller makes from the same seed."""
 
 MOST_SHARES = 16
-"""Shares of the draws from which the standard error is estimated, at most."""
+"""Largest number of shares of the draws from which the standard error is estimated."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class SampledKernel:
         Maps two pairs ``(prediction, target)`` to a number, the same in both orders. A prediction is a vector of
         probabilities, or a distribution of one row.
     n_draws : int, default=64
-        Draws of each row, a multiple of 4; class predictions need none. A function that is given to `SKCE` as it is has
-        64.
+        Draws of each row, a multiple of 4; class predictions need none. A plain function given to `SKCE` uses 64.
     seed : int, default=0
         Same seed, same draws.
 
@@ -85,12 +84,12 @@ class SampledKernel:
 
 
 def as_sampled(kernel: GeneralKernel) -> SampledKernel:
-    """Return a function with the usual number of draws, unless it says how many."""
+    """Return a `SampledKernel` as it is, and a plain function with the default number of draws."""
     return kernel if isinstance(kernel, SampledKernel) else SampledKernel(kernel)
 
 
 def general_tile(data: Predictions | Forecasts, kernel: GeneralKernel) -> Callable[[slice, slice], FloatArray]:
-    """Return what computes a rectangle of H, entry by entry."""
+    """Return the function that computes a rectangle of H, entry by entry."""
     value = _class_value(data, kernel) if isinstance(data, Predictions) else _forecast_value(data, kernel)
 
     def tile(i: slice, j: slice) -> FloatArray:
@@ -101,7 +100,7 @@ def general_tile(data: Predictions | Forecasts, kernel: GeneralKernel) -> Callab
 
 
 def _class_value(data: Predictions, kernel: GeneralKernel) -> Callable[[int, int], float]:
-    """Return h by the four expectations, each a sum over classes: the double sum of residuals times kernel values."""
+    """Return the function that computes an entry of H: the double sum over classes of residuals times kernel values."""
     probs, residuals, classes = data.probs, data.residuals, data.classes
 
     def value(i: int, j: int) -> float:
@@ -112,7 +111,7 @@ def _class_value(data: Predictions, kernel: GeneralKernel) -> Callable[[int, int
 
 
 def _forecast_value(data: Forecasts, kernel: GeneralKernel) -> Callable[[int, int], float]:
-    """Return h by the four expectations, each a mean over draws made once."""
+    """Return the function that computes an entry of H: expectations are means over draws that are made once."""
     sampled = as_sampled(kernel)
     laws = [data.distribution.take([i]) for i in range(data.n_samples)]
     draws, targets, k = sampled.draws(data), data.targets, sampled.function
@@ -122,14 +121,14 @@ def _forecast_value(data: Forecasts, kernel: GeneralKernel) -> Callable[[int, in
         p, q, y, z = laws[i], laws[j], targets[i], targets[j]
         drawn = zip(draws[i], np.roll(draws[j], half, axis=0), strict=True)
         terms = [value for a, b in drawn for value in (k((p, a), (q, b)), -k((p, a), (q, z)), -k((p, y), (q, b)))]
-        # A sum without rounding is the same in any order.
+        # An exact sum does not depend on the order of its terms.
         return float(k((p, y), (q, z)) + 3 * math.fsum(terms) / len(terms))
 
     return value
 
 
 def _order(data: Forecasts) -> IntArray:
-    """Sort the rows by what they hold: by draws of their law with one seed for all, then by target and weight."""
+    """Return an order of the rows by content: by draws from their law with one seed for all, then target and weight."""
     keys = [data.distribution.take([i]).sample(np.random.default_rng(0), 2).ravel() for i in range(data.n_samples)]
     columns = np.column_stack([data.weights, data.targets.reshape(data.n_samples, -1), np.array(keys)])
     return np.lexsort(columns.T)

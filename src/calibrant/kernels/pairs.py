@@ -20,6 +20,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core import engine, twin
+from calibrant._core.blocks import slices
 from calibrant._core.distances import Kernel as CompiledKernel
 from calibrant._core.sorted1d import SortedLine
 
@@ -71,7 +72,7 @@ TILE = 256
 
 @dataclass(frozen=True, eq=False)
 class TiledPairs(PairMatrix):
-    """H for anything else: a function computes the rectangle of two slices of rows with NumPy."""
+    """H by a function that computes the rectangle of two slices of rows in NumPy."""
 
     size: int
     tile: Callable[[slice, slice], FloatArray]
@@ -83,7 +84,7 @@ class TiledPairs(PairMatrix):
 
     def diagonal(self) -> FloatArray:
         """Return the entries of each row with itself."""
-        return np.concatenate([np.diagonal(self.tile(rows, rows)) for rows in _slices(0, self.n, 64)])
+        return np.concatenate([np.diagonal(self.tile(rows, rows)) for rows in slices(0, self.n, 64)])
 
     def pair_sum(self) -> float:
         """Return the sum of H_ij over i < j."""
@@ -117,13 +118,13 @@ class TiledPairs(PairMatrix):
 
     def _upper(self, start: int, end: int) -> Iterator[tuple[slice, slice, FloatArray]]:
         """Yield the tiles that reach above the diagonal, with zeros on and below it."""
-        for rows in _slices(start, end, TILE):
-            for cols in _slices(rows.start, end, TILE):
+        for rows in slices(start, end, TILE):
+            for cols in slices(rows.start, end, TILE):
                 tile = self.tile(rows, cols)
                 yield rows, cols, np.triu(tile, 1) if rows == cols else tile
 
     def _small_block_sums(self, blocksize: int, n_blocks: int) -> FloatArray:
-        """Compute a tile of several whole blocks at once and pick their triangles out of it."""
+        """Compute tiles of several whole blocks, and sum the upper triangle of each block."""
         sums = np.empty(n_blocks)
         per_tile = TILE // blocksize
         for first in range(0, n_blocks, per_tile):
@@ -133,10 +134,6 @@ class TiledPairs(PairMatrix):
             blocks = np.einsum("aiaj->aij", tile)
             sums[first:last] = np.triu(blocks, 1).sum(axis=(1, 2))
         return sums
-
-
-def _slices(start: int, end: int, step: int) -> Iterator[slice]:
-    return (slice(i, min(i + step, end)) for i in range(start, end, step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +233,7 @@ class RadialPairs(PairMatrix):
 
     @property
     def _engine(self) -> ModuleType:
-        """Compiled code, or its NumPy twin."""
+        """The compiled code, or its NumPy twin."""
         return engine()
 
 
@@ -267,7 +264,7 @@ class SortedPairs(PairMatrix):
 
     def block_sums(self, blocksize: int) -> FloatArray:
         """Return the sum over i < j within each complete block of consecutive rows."""
-        return _on_a_line(self.positions, self.residuals, self.lengthscale, self.scale).block_sums(blocksize)
+        return self._as_radial().block_sums(blocksize)
 
     def matmul(self, columns: FloatArray) -> FloatArray:
         """Return H with its diagonal set to 0, times (n, B) columns."""
@@ -275,7 +272,7 @@ class SortedPairs(PairMatrix):
 
     def take(self, columns: IntArray) -> FloatArray:
         """Return these columns of H, (n, m), with its diagonal set to 0."""
-        return _on_a_line(self.positions, self.residuals, self.lengthscale, self.scale).take(columns)
+        return self._as_radial().take(columns)
 
     def weighted(self, weights: FloatArray) -> PairMatrix:
         """Return the matrix of w_i w_j H_ij."""
@@ -287,7 +284,7 @@ class SortedPairs(PairMatrix):
     def _line(self) -> SortedLine:
         return SortedLine.of(self.positions, self.lengthscale)
 
-
-def _on_a_line(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:
-    kernel = CompiledKernel("exponential", "euclidean", lengthscale)
-    return RadialPairs(positions[:, None], scale * residuals[:, None], residuals[:, None], kernel)
+    def _as_radial(self) -> RadialPairs:
+        """Return the same matrix without the sorted order."""
+        kernel, residuals = CompiledKernel("exponential", "euclidean", self.lengthscale), self.residuals[:, None]
+        return RadialPairs(self.positions[:, None], self.scale * residuals, residuals, kernel)

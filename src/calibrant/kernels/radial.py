@@ -1,6 +1,5 @@
-"""Radial kernels: functions of the distance of two points."""
+"""Radial kernels: functions of the distance between two points."""
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -8,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._core.distances import Radial, radial_value
 from calibrant.exceptions import InputError
 from calibrant.kernels.algebra import Kernel
 from calibrant.kernels.distances import Distance, Euclidean, TotalVariation
@@ -16,13 +16,13 @@ Lengthscale = float | Literal["median"]
 
 
 class RadialKernel(Kernel):
-    """A function of the distance of two points in units of the lengthscale."""
+    """A function of the distance between two points in units of the lengthscale."""
 
     distance: Distance
     lengthscale: Lengthscale
-    profile: ClassVar[str]
+    profile: ClassVar[Radial]
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         if not isinstance(self.distance, Distance):
             raise TypeError(f"distance must be a Distance such as TotalVariation(), but is {self.distance!r}.")
         if self.lengthscale == "median":
@@ -32,9 +32,6 @@ class RadialKernel(Kernel):
         if not 0 < self.lengthscale < np.inf:
             raise InputError(f'lengthscale must be positive and finite, or "median", but is {self.lengthscale!r}.')
 
-    def __post_init__(self) -> None:
-        self._check()
-
     @property
     def bound(self) -> float:
         """Largest absolute value of the kernel."""
@@ -42,12 +39,12 @@ class RadialKernel(Kernel):
 
     @property
     def shape(self) -> float:
-        """The parameter beside the lengthscale, if the profile has one."""
+        """The parameter other than the lengthscale, if the profile has one."""
         return 0.0
 
-    @abstractmethod
     def values(self, scaled: FloatArray) -> FloatArray:
         """Return the kernel at distances given in units of the lengthscale."""
+        return radial_value(self.profile, scaled, self.shape)
 
     def tuned(self, median: Callable[[Distance], float]) -> Kernel:
         """Return the kernel with a number for its lengthscale."""
@@ -75,11 +72,7 @@ class ExponentialKernel(RadialKernel):
 
     distance: Distance = TotalVariation()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[str] = "exponential"
-
-    def values(self, scaled: FloatArray) -> FloatArray:
-        """Return the kernel at distances given in units of the lengthscale."""
-        return np.exp(-scaled)
+    profile: ClassVar[Radial] = "exponential"
 
 
 @dataclass(frozen=True)
@@ -94,11 +87,7 @@ class GaussianKernel(RadialKernel):
 
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[str] = "gaussian"
-
-    def values(self, scaled: FloatArray) -> FloatArray:
-        """Return the kernel at distances given in units of the lengthscale."""
-        return np.exp(-0.5 * scaled**2)
+    profile: ClassVar[Radial] = "gaussian"
 
 
 @dataclass(frozen=True)
@@ -116,10 +105,10 @@ class GammaExponentialKernel(RadialKernel):
     gamma: float = 1.0
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[str] = "gamma-exponential"
+    profile: ClassVar[Radial] = "gamma-exponential"
 
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         if not 0 < self.gamma <= 2:
             raise InputError(f"gamma must be above 0 and at most 2, but is {self.gamma!r}.")
 
@@ -127,10 +116,6 @@ class GammaExponentialKernel(RadialKernel):
     def shape(self) -> float:
         """The exponent."""
         return self.gamma
-
-    def values(self, scaled: FloatArray) -> FloatArray:
-        """Return the kernel at distances given in units of the lengthscale."""
-        return np.exp(-(scaled**self.gamma))
 
 
 @dataclass(frozen=True)
@@ -145,12 +130,7 @@ class Matern32Kernel(RadialKernel):
 
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[str] = "matern32"
-
-    def values(self, scaled: FloatArray) -> FloatArray:
-        """Return the kernel at distances given in units of the lengthscale."""
-        u = np.sqrt(3.0) * scaled
-        return (1 + u) * np.exp(-u)
+    profile: ClassVar[Radial] = "matern32"
 
 
 @dataclass(frozen=True)
@@ -165,12 +145,7 @@ class Matern52Kernel(RadialKernel):
 
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[str] = "matern52"
-
-    def values(self, scaled: FloatArray) -> FloatArray:
-        """Return the kernel at distances given in units of the lengthscale."""
-        u = np.sqrt(5.0) * scaled
-        return (1 + u + u**2 / 3) * np.exp(-u)
+    profile: ClassVar[Radial] = "matern52"
 
 
 @dataclass(frozen=True)
@@ -187,10 +162,10 @@ class RationalQuadraticKernel(RadialKernel):
     alpha: float = 1.0
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[str] = "rational-quadratic"
+    profile: ClassVar[Radial] = "rational-quadratic"
 
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         if not 0 < self.alpha < np.inf:
             raise InputError(f"alpha must be positive and finite, but is {self.alpha!r}.")
 
@@ -198,7 +173,3 @@ class RationalQuadraticKernel(RadialKernel):
     def shape(self) -> float:
         """The exponent."""
         return self.alpha
-
-    def values(self, scaled: FloatArray) -> FloatArray:
-        """Return the kernel at distances given in units of the lengthscale."""
-        return (1 + scaled**2 / (2 * self.alpha)) ** -self.alpha

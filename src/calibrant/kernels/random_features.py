@@ -1,4 +1,4 @@
-"""The matrix H of class predictions by random features: in linear time, with a known Monte Carlo error."""
+"""The matrix H of class predictions approximated by random features, in linear time, with a Monte Carlo error."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class FeaturePairs(PairMatrix):
 
     With the factored residuals :math:`l_i`, :math:`l_i^\top l_j = r_i^\top G r_j`, every frequency gives an unbiased
     estimate :math:`|\sum_i l_i e^{\mathrm{i} \omega^\top p_i}|^2` of the sum of H over all pairs; the diagonal is known
-    exactly and taken off.
+    exactly and subtracted.
     """
 
     points: FloatArray
@@ -42,7 +42,7 @@ class FeaturePairs(PairMatrix):
         return np.einsum("ik,ik->i", self.residuals, self.residuals)
 
     def estimates(self) -> FloatArray:
-        """Return the estimate of the sum over i < j that each frequency makes."""
+        """Return the estimate of the sum over i < j from each frequency."""
         cosines, sines = self._projections()
         return ((cosines**2 + sines**2).sum(axis=0) - self.diagonal().sum()) / 2
 
@@ -59,7 +59,7 @@ class FeaturePairs(PairMatrix):
         return np.array([2 * self.weighted(column).pair_sum() for column in weights.T])
 
     def block_sums(self, blocksize: int) -> FloatArray:
-        """Refuse: features take linear time already."""
+        """Refuse: random features already take linear time."""
         raise InputError(f"features and blocksize exclude each other, but blocksize is {blocksize}.")
 
     def weighted(self, weights: FloatArray) -> "FeaturePairs":
@@ -102,7 +102,7 @@ def feature_pairs(data: Data, kernel: object, n_features: int) -> FeaturePairs:
 
 
 def _frequencies(kernel: object, k: int, n_features: int) -> FloatArray:
-    """Draw frequencies, of shape (K, D), whose mean cosine is the kernel; the seed is fixed."""
+    """Return random frequencies, (K, D), whose expected cosine is the kernel; the seed is fixed."""
     rng = np.random.default_rng(0)
     if not isinstance(kernel, RadialKernel):
         raise InputError(f"features are for radial kernels, but the kernel is {kernel!r}. Pass features=None.")

@@ -1,11 +1,11 @@
-"""Kernels on class labels, and their matrix: without the matrix where it is a multiple of the identity."""
+"""Kernels on class labels, and their Gram matrix, which is not stored if it is a multiple of the identity."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._border.numerals import significant
+from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.kernels.algebra import Kernel, unscaled
@@ -46,8 +46,12 @@ class GramKernel(Kernel):
 
     def __post_init__(self) -> None:
         gram = np.array(convert(self.gram, "gram").values, dtype=float)
-        if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not np.allclose(gram, gram.T, atol=1e-12):
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
             raise InputError(f"gram must be a symmetric square matrix, but has shape {gram.shape}.")
+        if not np.allclose(gram, gram.T, atol=1e-12):
+            i, j = np.argwhere(~np.isclose(gram, gram.T, atol=1e-12))[0].tolist()
+            values = f"{as_given(gram[i, j])} and {as_given(gram[j, i])}"
+            raise InputError(f"gram must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are {values}.")
         smallest = float(np.linalg.eigvalsh(gram).min())
         if not smallest >= -1e-10 * max(1.0, np.abs(gram).max()):
             raise InputError(f"gram must be positive semidefinite, but has the eigenvalue {significant(smallest, 4)}.")
@@ -71,7 +75,7 @@ class ClassGram:
     Attributes
     ----------
     scale : float
-        The values on the diagonal, if there are no others.
+        The values on the diagonal, if all others are 0.
     matrix : ndarray of shape (K, K), or None
         All values; None if G is `scale` times the identity: with 10 000 classes it would take 800 MB.
 
@@ -86,7 +90,7 @@ class ClassGram:
 
     @property
     def is_identity(self) -> bool:
-        """Whether G does nothing."""
+        """Whether G is the identity."""
         if self.matrix is None:
             return self.scale == 1
         return np.array_equal(self.matrix, np.eye(len(self.matrix)))
@@ -123,7 +127,7 @@ def gram_of(kernel: Kernel, n_classes: int, scale: float = 1.0) -> ClassGram:
 
 
 def class_gram(kernel: Kernel, n_classes: int) -> FloatArray:
-    """Return the values of a target kernel at all pairs of K classes; numbers stand for themselves, 0 to K - 1."""
+    """Return the values of a target kernel at all pairs of K classes, which are the numbers 0 to K - 1."""
     if isinstance(kernel, GramKernel) and len(kernel.gram) != n_classes:
         raise InputError(f"gram must have one row per class, but is for {len(kernel.gram)} classes, not {n_classes}.")
     if isinstance(kernel, RadialKernel) and kernel.lengthscale == "median":

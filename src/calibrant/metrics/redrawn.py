@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant._core.blocks import slices
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Profile
 from calibrant.forecasts.convolution import kernel_value
@@ -131,8 +132,7 @@ class RedrawnPairs:
         return list(self._computed())
 
     def _computed(self) -> Iterator[tuple[slice, slice, FloatArray]]:
-        n = self.law.n
-        parts = [slice(start, min(start + TILE, n)) for start in range(0, n, TILE)]
+        parts = slices(0, self.law.n, TILE)
         for a, rows in enumerate(parts):
             for cols in parts[a:]:
                 values = self.scale * self.predictions.matrix(self.law.take(rows), self.law.take(cols))

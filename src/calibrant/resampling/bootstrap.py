@@ -12,7 +12,7 @@ from calibrant._core.redraws import count_draws
 from calibrant.exceptions import InputError
 
 BLOCK_CELLS = 2**19
-"""Counts are drawn in blocks of at most this many, which the cache of the processor still holds when they are used."""
+"""Largest number of counts drawn at a time: few enough to be in the cache when they are used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Bootstrap:
     clusters : array-like of shape (n,), optional
         Rows with the same value are drawn together: patients, documents, days.
     strata : array-like of shape (n,), optional
-        Within each value as many rows, or clusters, are drawn as there are.
+        Within each stratum as many rows, or clusters, are drawn as it has.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Bootstrap:
     strata: object = None
 
     def take(self, rows: RowIndex) -> "Bootstrap":
-        """Return the plan for these rows only."""
+        """Return the bootstrap of these rows only."""
         clusters, strata = (None if x is None else _keys(x)[rows] for x in (self.clusters, self.strata))
         return Bootstrap(self.n_resamples, clusters, strata)
 
@@ -53,7 +53,7 @@ class Bootstrap:
             yield counts if self.clusters is None else counts[codes]
 
     def cluster_counts(self, n: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-        """Yield the same draws, as counts of the clusters of n rows in their sorted order."""
+        """Yield the same draws as counts of the clusters of n rows, in sorted order of the clusters."""
         codes = self._codes(n)
         strata = np.zeros(n, dtype=np.int64) if self.strata is None else _codes(self.strata, "strata", n)
         members = _clusters_of_strata(codes, strata)
@@ -80,7 +80,7 @@ class Bootstrap:
 
 def _block(n: int, n_resamples: int) -> int:
     most = max(1, BLOCK_CELLS // n)
-    return min(n_resamples, most - most % 8 if most > 8 else most)  # A register may hold eight samples.
+    return min(n_resamples, most - most % 8 if most > 8 else most)  # Whole registers of eight samples.
 
 
 def _clusters_of_strata(clusters: IntArray, strata: IntArray) -> list[IntArray]:
@@ -88,7 +88,7 @@ def _clusters_of_strata(clusters: IntArray, strata: IntArray) -> list[IntArray]:
     split = np.flatnonzero(strata[first][clusters] != strata)
     if len(split):
         raise InputError(
-            f"a cluster must lie in one stratum, but that of row {split[0]} lies in several. Drop strata or clusters."
+            f"a cluster must lie in one stratum, but that of row {split[0]} lies in several. Omit strata or clusters."
         )
     order = np.argsort(strata[first], kind="stable")
     return np.split(order, np.flatnonzero(np.diff(strata[first][order])) + 1)
@@ -113,7 +113,8 @@ def _keys(values: object) -> NDArray[np.str_] | NDArray[np.object_]:
     keys = convert(values, "groups").values.ravel()
     if keys.dtype.kind != "O":
         return keys.astype(str)
-    return np.array([*map(str, keys), ""], dtype=object)[:-1]  # An array of texts would give all the longest's room.
+    # A string array would reserve the length of the longest text for each.
+    return np.array([*map(str, keys), ""], dtype=object)[:-1]
 
 
 def _check_length(values: IntArray, name: str, n: int) -> None:

@@ -1,4 +1,4 @@
-"""Counts of events in cells of rows with similar predictions: redraws that do not cost a draw per row."""
+"""Counts of events in cells of rows with similar predictions: redraws without a draw per row."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,46 +17,46 @@ FEW_ROWS = 4096
 """Up to this many rows, every row is drawn by itself."""
 
 GROUPS, MORE_GROUPS, MANY_ROWS = 2048, 8192, 1_000_000
-"""Number of groups of equal size into which predictions are cut: below a million rows, and from there on."""
+"""Number of groups of equal size into which predictions are cut: below a million rows, and from a million on."""
 
 WEIGHTED_GROUPS = 256
-"""The same where rows have weights, by which each group is cut further."""
+"""Number of groups if rows have weights, by which each group is cut further."""
 
 RATIO, SMALLEST_WEIGHT = 1.05, 1e-4
 """Weights in a cell differ by at most this factor; those below this share of the largest count as equal."""
 
 TOGETHER = 32
-"""Redraws that are drawn together, from random numbers of their own."""
+"""Number of redraws that share one random generator."""
 
 CERTAIN = 1 - 2.0**-53
-"""A probability above this is drawn as this."""
+"""Larger probabilities are replaced by this one."""
 
 
 @dataclass(frozen=True, eq=False)
 class EventCells:
-    r"""Cells of rows, and how many events each of them has.
+    r"""Cells of rows, and draws of the number of events in each.
 
     Parameters
     ----------
     probs : ndarray of shape (n,)
-        Probabilities of the event, cell after cell.
+        Probabilities of the event, in the order of the cells.
     order : ndarray of shape (n,)
-        The rows in this order.
+        The rows in the order of the cells.
     starts : ndarray of shape (C,)
         Where the cells begin.
     groups : ndarray
-        Where groups of cells begin, of which each has larger probabilities than those before it.
+        Where groups of cells begin; each group has larger probabilities than those before it.
     copies : ndarray of shape (n,), optional
-        How many rows each stands for, if not one; then all of a cell must have the same probability.
+        How many rows each stands for, if not one; then all rows of a cell must have the same probability.
 
     Notes
     -----
     The number of events among rows with the probabilities :math:`p_i \ge a` is drawn exactly, without a draw per row:
     with independent :math:`A_i` of probability a and :math:`D_i` of probability :math:`q_i = (p_i - a) / (1 - a)`, the
-    event "A or D" has probability :math:`p_i`. So with D rows for which :math:`D_i` occurs the number of events is D
-    plus Binomial(m - D, a). Where a is the least probability of the cell, hardly any row has a :math:`D_i`: rows are
-    hit by a Poisson process of rate :math:`-\log(1 - q_i)` each, by thinning one of a constant rate, and a row hit at
-    least once has it. Cells of mostly frequent events count the rows without the event instead.
+    event "A or D" has probability :math:`p_i`. So if :math:`D_i` occurs for D of m rows, the number of events is D plus
+    Binomial(m - D, a). With a the least probability of the cell, :math:`D_i` occurs for hardly any row: rows are hit by
+    Poisson processes of rate :math:`-\log(1 - q_i)`, drawn by thinning one of constant rate, and :math:`D_i` occurs if
+    row i is hit at least once. Where most probabilities exceed 1/2, rows without the event are counted instead.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class EventCells:
         return np.diff(self.starts, append=len(self.probs))
 
     def split(self, index: IntArray) -> "EventCells":
-        """Return cells in each of which a number of the rows, (n,), is the same."""
+        """Return the cells cut further, so that this index of the rows, (n,), is the same within each."""
         changes = starts_of_ties(index[self.order])
         return EventCells(
             self.probs, self.order, _distinct(np.sort(np.concatenate([self.starts, changes]))), self.groups, self.copies
@@ -97,7 +97,7 @@ class EventCells:
         return values if len(self.starts) == len(values) else np.add.reduceat(values, self.starts)
 
     def means(self, values: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return the weighted mean in every cell, and the plain one where there is no weight."""
+        """Return the weighted mean in every cell; the plain mean in cells without weight."""
         mass = self.totals(weights)
         plain = self.totals(values) / self.sizes
         return np.divide(self.totals(weights * values), mass, out=plain, where=mass > 0)
@@ -129,12 +129,12 @@ class EventCells:
     def _draw(self, n_columns: int, seed: int) -> FloatArray:
         rng = np.random.default_rng(seed)
         extra = self._extra(n_columns, rng)
-        # NumPy prepares a binomial law anew for each number of rows and probability: redraws come side by side.
+        # NumPy reuses the set-up of a binomial law for equal parameters, so the redraws of a cell follow each other.
         counts = extra + rng.binomial(self.sizes[:, None] - extra, self._law.least[:, None])
         return np.where(self._law.turned[:, None], self.sizes[:, None] - counts, counts).astype(float)
 
     def _extra(self, n_columns: int, rng: np.random.Generator) -> IntArray:
-        """Return for how many rows of each cell the second of the two events occurs, (C, columns)."""
+        """Return for how many rows of each cell the event D of the notes occurs, (C, columns)."""
         law, shape = self._law, (len(self.starts), n_columns)
         redraw = np.repeat(np.arange(n_columns), rng.poisson(law.until[-1], n_columns))
         cell = np.searchsorted(law.until, rng.random(len(redraw)) * law.until[-1], side="right")
@@ -166,10 +166,11 @@ class _Law(NamedTuple):
     least : ndarray
         The least probability in the cell of what is counted.
     rates : ndarray
-        The largest rate of a row at which the others are hit, and summed over all rows of this and earlier cells.
+        The largest rate at which a row of the cell is hit.
     until : ndarray
+        The sum of these rates over all rows of this and earlier cells.
     last : int
-        The last cell with such rows.
+        The last cell with a positive rate.
     """
 
     turned: BoolArray
@@ -186,11 +187,11 @@ def _rate(probs: FloatArray, least: FloatArray) -> FloatArray:
 
 
 def fine_cells(view: Predictions) -> EventCells | None:
-    """Return cells so fine that rows of a cell hardly differ, or None if they would hardly be fewer than the rows.
+    """Return cells so fine that the rows of a cell hardly differ, or None if there are hardly fewer cells than rows.
 
-    They are made of the predictions and weights alone, and kept with them. In ascending order of the predictions, with
-    equal ones together, there are `GROUPS` of about equal size, and among these the cells have weights that differ by
-    at most `RATIO`.
+    They depend on the predictions and weights alone, and are cached with them. The rows in ascending order of the
+    predictions are cut into `GROUPS` of about equal size, equal predictions together; within a group, the weights of a
+    cell differ by at most the factor `RATIO`.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def _fine_cells(view: Predictions) -> EventCells | None:
     if view.copies is not None:
         order = np.lexsort([view.row_weights, view.positive])
         groups = starts_of_ties(view.positive[order])
-        # Rows of a cell of the sketch that have different weights are cells of their own.
+        # Within a cell of the sketch, rows of different weights are separate cells.
         starts = np.union1d(groups, starts_of_ties(view.row_weights[order])) if view.is_weighted else groups
         return EventCells(view.positive[order], order, starts, groups, view.copies[order])
     (order, groups), n = _sorted(view.positive), view.n_samples
@@ -226,14 +227,14 @@ def _fine_cells(view: Predictions) -> EventCells | None:
 def _sorted(probs: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the ascending order, and where each of the distinct values begins."""
     rounded = comparable(probs)
-    order = np.argsort(rounded)  # In which order equal predictions come does not matter: they stay together.
+    order = np.argsort(rounded)  # The order of equal predictions does not matter: they stay together.
     return order, starts_of_ties(rounded[order])
 
 
 def thinned(starts: NDArray[np.intp], n: int, most: int) -> NDArray[np.intp]:
     """Return the starts of groups of n rows, thinned to at most `most` groups of about equal size.
 
-    Those for a half of `most`, a quarter and so on are among them.
+    They contain the starts for half of `most` groups, for a quarter and so on.
 
     Examples
     --------

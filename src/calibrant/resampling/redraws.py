@@ -1,4 +1,4 @@
-"""Redraws: what the data would look like if the predictions were right."""
+"""Redraws: labels and targets drawn from the predictions, as if these were right."""
 
 from collections.abc import Iterator
 
@@ -11,19 +11,19 @@ from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 
 BLOCK_CELLS = 2**19
-"""Replicates are drawn in blocks of at most this many labels: few enough that memory is used again, not new."""
+"""Largest number of labels drawn at a time: few enough that memory is reused, not allocated anew."""
 
 CACHED_LABELS, FEWEST_COLUMNS = 2**15, 64
-"""Labels of a block that stay in the cache until they are used; of many rows, columns that are drawn together."""
+"""Number of labels that stay in the cache until they are used; least number of columns drawn together."""
 
 MANY_CLASSES = 16
-"""With more classes than this a label is found by bisection, with fewer by comparing with every class."""
+"""With more classes than this a label is found by bisection, otherwise by comparison with every class."""
 
 CACHED_CELLS = 2**16
 """Number of drawn row indices that stay in the cache until they are counted."""
 
 LONG = 2**12
-"""Rows below which cutting takes longer than what the cache saves."""
+"""Least number of rows per block: with fewer, cutting takes longer than what the cache saves."""
 
 
 def draw_counts(n: int, n_resamples: int, rng: np.random.Generator) -> FloatArray:
@@ -80,8 +80,8 @@ def _uniform(
     """Yield blocks of uniform numbers, (n, block), each of which is overwritten by the next."""
     if predictions.copies is not None:
         raise InputError(
-            "the labels of single rows are not known from a sketch, so they cannot be drawn anew. Read the rows "
-            "themselves, or ask for what needs no more than the number of events in each cell."
+            "labels of a sketch cannot be redrawn, because it does not hold single rows. Read the rows themselves, or "
+            "use a metric that needs only the number of events in each cell."
         )
     n = predictions.n_samples
     block = max(1, min(BLOCK_CELLS // n, max(CACHED_LABELS // n, FEWEST_COLUMNS)))
@@ -108,7 +108,7 @@ def redraw_targets(
 
 def _invert(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
     """Return the first class whose cumulative probability exceeds the uniform draw."""
-    draws = uniform.T  # In the order of memory, which is draw by draw.
+    draws = uniform.T  # Contiguous in memory.
     labels = np.zeros(draws.shape, dtype=np.int8)
     together = max(LONG, CACHED_CELLS // len(draws))
     for start in range(0, len(cumulative), together):

@@ -1,1 +1,1 @@
-"""Kernel regression of outcomes on predictions, and the bandwidths that it takes."""
+"""Kernel regression of outcomes on predictions, and the choice of its bandwidth."""

@@ -1,4 +1,4 @@
-"""How wide a kernel to take: rules of thumb, and the width with which neighbours predict the outcomes best."""
+"""Choice of a bandwidth: rules of thumb, and the bandwidth with which other rows predict the outcomes best."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,26 +14,26 @@ from calibrant._core.line.sums import HeldOut, KernelSums
 from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
 from calibrant._core.threads import in_order
 from calibrant.predictions import Predictions
-from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Boundary, KernelName, Sums, kernel_sums, own_column
+from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Boundary, KernelName, Sums, kernel_sums
 from calibrant.smoothing.sample import Sample
 
 Rule: TypeAlias = Literal["cv", "loo", "silverman", "silverman-robust", "mix-n-match"]
 
-# Rules of thumb say nothing about predictions that are all alike, and then every bandwidth gives the same estimate.
+# Least standard deviation by a rule of thumb: for equal predictions a rule gives 0, and any bandwidth will do.
 _NARROWEST = 1e-4
 _FOLDS = 5
-# More rows than this take long, most of all if every class is searched, and hardly move the choice.
+# More rows than this take long, in particular if every class is searched, and hardly change the choice.
 _MOST_SEARCHED = 20_000
 _TRIED = 16
-# Between these bandwidths, as standard deviations of the kernel, is searched: narrower ones move an estimate by less
-# than 0.002, and with wider ones it is nearly flat.
+# Limits of the search, as standard deviations of the kernel: narrower kernels move an estimate by less than 0.002, and
+# with wider ones it is nearly flat.
 _LOW, _HIGH = 0.002, 0.5
 # Standard deviation of the kernels at bandwidth 1.
 _DEVIATIONS = {"gaussian": 1.0, "triweight": 1 / 3, "epanechnikov": 1 / math.sqrt(5)}
 
 
 def bandwidth_of(view: Predictions, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
-    """Return the bandwidth that a rule gives for binary predictions, kept with them."""
+    """Return the bandwidth that a rule gives for binary predictions, cached with them."""
 
     def choose() -> float:
         return choose_bandwidth(Sample.of_view(view), rule, kernel, boundary)
@@ -49,7 +49,7 @@ def choose_bandwidth(sample: Sample, rule: Rule, kernel: KernelName, boundary: B
 
 
 def bandwidth_of_deviation(deviation: float, sample: Sample, kernel: KernelName) -> float:
-    """Return the bandwidth at which the kernel has this standard deviation, the Beta kernel on average."""
+    """Return the bandwidth at which the kernel has this standard deviation; for the Beta kernel, on average."""
     if kernel != "beta":
         return deviation / _DEVIATIONS[kernel]
     spread = np.average(sample.positions * (1 - sample.positions), weights=sample.weights)
@@ -61,7 +61,7 @@ def _silverman(sample: Sample) -> float:
 
 
 def _silverman_robust(sample: Sample) -> float:
-    # The interquartile range is 0 when half of the predictions are alike, and says nothing about the others.
+    # The interquartile range is 0 if half of the predictions are equal, and then says nothing about the others.
     deviation, quartiles = _deviation(sample), _interquartile_range(sample) / 1.34
     return 0.9 * (min(deviation, quartiles) if quartiles > 0 else deviation) * sample.size**-0.2
 
@@ -90,7 +90,7 @@ def _deviation(sample: Sample) -> float:
 
 
 def _interquartile_range(sample: Sample) -> float:
-    """Quartiles between rows are interpolated; equal weights give NumPy's default."""
+    """Return the interquartile range, interpolated between rows; equal weights give NumPy's default."""
     if len(sample.positions) == 1:
         return 0.0
     rank = np.append(0.0, np.cumsum(sample.weights[1:] + sample.weights[:-1]))
@@ -99,7 +99,7 @@ def _interquartile_range(sample: Sample) -> float:
 
 
 def limits_of_search(sample: Sample, kernel: KernelName) -> tuple[float, float]:
-    """Return the bandwidths between which is searched."""
+    """Return the smallest and the largest bandwidth to try."""
     low, high = (bandwidth_of_deviation(deviation, sample, kernel) for deviation in (_LOW, _HIGH))
     return low, high
 
@@ -114,8 +114,8 @@ def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) 
         return _search(sample.unfolded(n), rule, kernel, boundary)
     low, high = limits_of_search(sample, kernel)
     if not sample.outcomes.any() or sample.outcomes.all():
-        return high  # All bandwidths predict the same outcomes equally well; most of many classes never occur.
-    # Every fold takes each fifth of the sorted rows, so that no part of the line is left without neighbours.
+        return high  # All bandwidths predict equal outcomes equally well; of many classes, most never occur.
+    # A fold is every fifth of the sorted rows, so that no part of the line is left without neighbours.
     loss = HeldOutLoss(sample, np.arange(n) % _FOLDS if rule == "cv" else None)
 
     def sums(bandwidth: float) -> Sums:
@@ -131,16 +131,16 @@ def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) 
 
 
 def minimise(loss: Callable[[float], float], low: float, high: float, n_grid: int) -> float:
-    """Return about the bandwidth with the smallest loss; see `minimise_all`."""
+    """Return approximately the bandwidth with the smallest loss; see `minimise_all`."""
     return minimise_all(lambda bandwidths: np.array([loss(float(h)) for h in bandwidths]), low, high, n_grid)
 
 
 def minimise_all(losses: Callable[[FloatArray], FloatArray], low: float, high: float, n_grid: int) -> float:
-    """Return about the bandwidth with the smallest loss, between `low` and `high`, of a smooth loss.
+    """Return approximately the bandwidth between `low` and `high` with the smallest loss, for a smooth loss.
 
     After a logarithmic grid, the vertex of the parabola through its best three points is tried: unlike the end of a
-    bisection, it moves little if the data does. Of bandwidths that are equally good the largest is taken, which gives
-    the smoothest estimate.
+    bisection, it changes little if the data does. Of equally good bandwidths the largest is taken, which gives the
+    smoothest estimate.
     """
     grid = np.geomspace(low, high, n_grid)
     found = losses(grid)
@@ -160,16 +160,16 @@ _CLIP = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class HeldOutLoss:
-    """Negative log likelihood of outcomes as the other rows, or the other folds, predict them.
+    """Negative log likelihood of outcomes as predicted from the other rows, or from the other folds.
 
-    The prediction is clipped to [1e-6, 1 - 1e-6]. A row without neighbours is predicted by the base rate of the rows
-    that its sums run over, which is also the limit of a large bandwidth; without any such row, by 1/2.
+    The prediction is clipped to [1e-6, 1 - 1e-6]. A row without neighbours is predicted by the frequency among the rows
+    in its sums, which is also the limit of a large bandwidth; if there are no such rows, by 1/2.
 
     Parameters
     ----------
     sample : Sample
     folds : array of shape (n,), optional
-        Numbers 0, 1, ... of the folds: a row is predicted by the other folds. Without them by all other rows.
+        Numbers 0, 1, ... of the folds: a row is predicted from the other folds. By default, from all other rows.
     """
 
     sample: Sample
@@ -181,14 +181,14 @@ class HeldOutLoss:
         return float(self._mean(hits, mass, sums.peak(self.sample.positions) * self._least))
 
     def each(self, several: Sequence[PlainSums]) -> FloatArray:
-        """Return the same for several bandwidths of a few rows, all at once: it is the calls that take the time."""
+        """Return the mean losses for several bandwidths at once: with few rows, most of the time goes into calls."""
         W = self._columns
         found = leave_one_out_of_each(several, self._charges)
         columns = np.arange(len(W)), np.zeros(len(W), dtype=int) if self.folds is None else self.folds
         peaks = np.array([sums.peak(self.sample.positions) for sums in several])
         least = NO_NEIGHBOUR * peaks[:, :, None] * W.mean(axis=0)
         mass = found[:, :, W.shape[1] :]
-        # Rows side by side, so that they are added up in the same order as those of one bandwidth.
+        # Contiguous, so that rows are added in the same order as for one bandwidth.
         return self._mean(*(np.ascontiguousarray(part[:, *columns]) for part in (found, mass, least)))
 
     def _sums(self, sums: Sums) -> tuple[FloatArray, FloatArray]:
@@ -208,7 +208,7 @@ class HeldOutLoss:
         return None if self.folds is None else HeldOut(self.line, self.folds, self._happened, self.sample.weights)
 
     def _mean(self, hits: FloatArray, mass: FloatArray, least: FloatArray) -> FloatArray:
-        """Return the mean over rows, which come last, from the sums of events and of weights over the others."""
+        """Return the mean loss over rows, the last axis, from the sums of events and of weights over other rows."""
         lonely = mass <= least
         p = hits / np.where(lonely, 1.0, mass)
         if lonely.any():
@@ -218,8 +218,8 @@ class HeldOutLoss:
         return -np.multiply(np.log(likely, out=likely), weights, out=likely).sum(axis=-1) / weights.sum()
 
     def _own(self, columns: FloatArray) -> FloatArray:
-        """Return every row's value in the column of its fold."""
-        return own_column(columns, self.folds)
+        """Return each row's value in the column of its fold, or in the only column without folds."""
+        return columns[:, 0] if self.folds is None else np.take_along_axis(columns, self.folds[:, None], axis=1)[:, 0]
 
     @cached_property
     def _happened(self) -> BoolArray:
@@ -227,13 +227,13 @@ class HeldOutLoss:
 
     @cached_property
     def _charges(self) -> FloatArray:
-        """The columns of weights where the event happened, then all of them."""
+        """The weights of rows with the event, then the weights of all rows, one column per fold each."""
         W = self._columns
         return np.hstack([W * self._happened[:, None], W])
 
     @cached_property
     def _least(self) -> FloatArray:
-        """Mass up to which a row has no neighbours, in units of the kernel at distance 0."""
+        """Mass up to which a row counts as isolated, in units of the kernel at distance 0."""
         means = NO_NEIGHBOUR * self._columns.mean(axis=0)
         return means[np.zeros(len(self._happened), dtype=int) if self.folds is None else self.folds]
 

@@ -5,12 +5,12 @@ Nadaraya and Watson. Sums take O(n log n) at any bandwidth; see `calibrant._core
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
 
 from calibrant._border.names import Spellings
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import FloatArray
 from calibrant._core.library import library
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
@@ -20,12 +20,13 @@ from calibrant.exceptions import InputError
 
 KernelName: TypeAlias = Literal["gaussian", "triweight", "epanechnikov", "beta"]
 Boundary: TypeAlias = Literal["reflect", "none"]
+Choice = TypeVar("Choice")
 
-# What texts on density estimation say for the mirror images of rows.
+# The word for reflection in texts on density estimation.
 _SPELLINGS = Spellings(aliases={"mirror": "reflect"})
 
 NO_NEIGHBOUR = 1e-9
-"""Neighbours that weigh less, in units of a row of mean weight at distance 0, are rounding and count as none."""
+"""Neighbours with less kernel mass than this, in rows of mean weight at distance 0, are rounding and count as none."""
 
 
 class Sums(Protocol):
@@ -43,7 +44,7 @@ class Sums(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CopiedSums:
-    """Kernel sums over the cells of a sketch, which stand for many rows at the same place: one of them is left out.
+    """Kernel sums over the cells of a sketch, which stand for many rows each; one row is left out, not a cell.
 
     Parameters
     ----------
@@ -74,25 +75,15 @@ class CopiedSums:
 
 
 def kernel_sums(line: Line, bandwidth: float, kernel: KernelName, boundary: Boundary) -> Sums:
-    """Return the sums over the rows of a line: compiled; in NumPy for few rows, and where nothing could be compiled."""
+    """Return the kernel sums over the rows of a line: compiled, or in NumPy for few rows or without compiled code."""
     reflect = boundary == "reflect"
     if library() is None or len(line) <= FEW_ROWS:
         return PlainSums(line, bandwidth, kernel, reflect)
     return BetaSums(line, bandwidth) if kernel == "beta" else KernelSums(line, bandwidth, kernel, reflect)
 
 
-def own_column(columns: FloatArray, own: IntArray | None) -> FloatArray:
-    """Return every row's value in its own column of (n, m); in the first, if it has none."""
-    return columns[:, 0] if own is None else np.take_along_axis(columns, own[:, None], axis=1)[:, 0]
-
-
-def least_mass(peak: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the kernel mass, (targets, B), up to which a target has no neighbours, for weights (n, B)."""
-    return NO_NEIGHBOUR * peak[:, None] * weights.mean(axis=0)
-
-
 def check_bandwidth(bandwidth: object) -> float:
-    """Return a bandwidth as a float; refuse one that is not positive and finite."""
+    """Return a bandwidth as a float; refuse anything but a positive, finite number."""
     if isinstance(bandwidth, bool) or not isinstance(bandwidth, (int, float, np.integer, np.floating)):
         raise TypeError(f"bandwidth must be a number, but is {bandwidth!r}.")
     if not 0 < bandwidth < np.inf:
@@ -100,8 +91,8 @@ def check_bandwidth(bandwidth: object) -> float:
     return float(bandwidth)
 
 
-def check_choice(value: object, name: str, choices: object) -> Any:
-    """Return a setting as the names of a `Literal` have it, given in any case; refuse one that is not among them.
+def check_choice(value: Choice, name: str, choices: object) -> Choice:
+    """Return a setting as it is written in a `Literal`, given in upper or lower case; refuse any other.
 
     Examples
     --------
@@ -113,7 +104,7 @@ def check_choice(value: object, name: str, choices: object) -> Any:
     if found not in names:
         listed = ", ".join(f'"{choice}"' for choice in names)
         raise InputError(f"{name} must be one of {listed}, but is {value!r}.")
-    return found
+    return cast("Choice", found)
 
 
 def nadaraya_watson(
@@ -149,7 +140,7 @@ def nadaraya_watson(
     frequency : array of shape (g,) or (g, B)
         NaN where there are no neighbours, which is where their mass is below 1e-9 rows of mean weight.
     mass : array of the same shape
-        Weight of the neighbours, in which a row at distance 0 counts in full: the support of the estimate.
+        Weight of the neighbours, where a row at distance 0 counts in full: the support of the estimate.
 
     Examples
     --------
@@ -177,7 +168,7 @@ def frequency_at(
     found = sums.at(points, np.hstack([W * Y, W]))
     hits, mass = found[:, : -W.shape[1]], found[:, -W.shape[1] :]
     peak = sums.peak(points)
-    lonely = mass <= least_mass(peak, W)
+    lonely = mass <= NO_NEIGHBOUR * peak[:, None] * W.mean(axis=0)
     ratio = np.clip(hits / np.where(lonely, 1.0, mass), 0.0, 1.0)
     frequency = np.where(lonely, np.nan, ratio)
     mass = np.broadcast_to(mass / peak[:, None], frequency.shape)

@@ -14,8 +14,8 @@ from calibrant.predictions import Predictions
 class Sample:
     """Predicted probabilities of an event with outcomes 0 or 1 and positive weights, all of shape (n,).
 
-    The rows are in an order that depends only on their values, so that whatever is chosen from them does not
-    depend on how they were given.
+    The order of the rows depends only on their values, so that no choice made from them depends on the order in which
+    they were given.
     """
 
     positions: FloatArray
@@ -26,12 +26,12 @@ class Sample:
 
     @classmethod
     def of(cls, positions: FloatArray, outcomes: FloatArray, weights: FloatArray) -> "Sample":
-        """Leave out rows without weight, and sort."""
+        """Return the rows with weight, sorted."""
         return cls._of(Line.of(positions), outcomes, weights)
 
     @classmethod
     def of_view(cls, view: Predictions) -> "Sample":
-        """Take binary predictions, which are sorted once for all that needs it."""
+        """Return the rows of binary predictions, whose sorted order is cached."""
         if view.copies is not None:
             rows = np.lexsort([view.row_weights, view.labels, view.positive])
             return cls(view.positive[rows], view.labels[rows].astype(float), view.weights[rows], view.copies[rows])
@@ -45,13 +45,13 @@ class Sample:
             rows, positions = rows[kept], positions[kept]
         outcomes, weights = outcomes[rows], weights[rows]
         tied = _tied(positions)
-        if len(tied):  # Rows at the same place are in the order of outcomes, then weights.
+        if len(tied):  # Rows with equal predictions are ordered by outcome, then by weight.
             order = tied[np.lexsort([a[tied] for a in (weights, outcomes, positions)])]
             outcomes[tied], weights[tied] = outcomes[order], weights[order]
         return cls(positions, outcomes, weights)
 
     def thinned(self, n: int) -> "Sample":
-        """Return n rows at equal distances in their order."""
+        """Return n rows at equal steps in their order."""
         rows = np.linspace(0, len(self.positions) - 1, n).round().astype(int)
         return Sample(self.positions[rows], self.outcomes[rows], self.weights[rows])
 
@@ -67,7 +67,7 @@ class Sample:
         return len(self.positions) if self.copies is None else round(float(self.copies.sum()))
 
     def unfolded(self, n: int) -> "Sample":
-        """Return n of the rows that these stand for, at equal distances in their order."""
+        """Return n of the rows that these stand for, at equal steps in their order."""
         if self.copies is None:
             return self.thinned(n)
         ranks = np.linspace(0, self.n_rows - 1, n).round()
@@ -76,6 +76,6 @@ class Sample:
 
 
 def _tied(ascending: FloatArray) -> IntArray:
-    """Return the rows that are at the same place as a neighbour."""
+    """Return the rows that equal a neighbour."""
     same = ascending[1:] == ascending[:-1]
     return np.flatnonzero(np.append(same, False) | np.append(False, same))

@@ -1,4 +1,4 @@
-"""Rows counted into fine cells by integers: what a sketch is made of, and what many rows are judged by."""
+"""Rows counted into fine cells with integer sums, for sketches and for data with many rows."""
 
 from calibrant.binning.cells.grid import Grid, grid_of
 from calibrant.binning.cells.line import COLUMNS, UNIT, Cells, Line, as_predictions

@@ -1,4 +1,4 @@
-"""The cells of a sketch: fine intervals of p, found by bits and not by a logarithm, so that every machine agrees."""
+"""The cells of a sketch: fine intervals of p, found from its bits without logarithms, so that all machines agree."""
 
 import hashlib
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ class Grid:
     :math:`2^{-27}`; then 36 octaves of four cells, and below :math:`2^{-63}` cells of 16 octaves. Cells are numbered in
     ascending order of p.
 
-    Every edge of `EXACT_BINS` bins of equal width cuts its cell, three times: at the number that NumPy has for it, at
-    that of PyTorch, and at the largest that equals the edge to 12 decimals. So no cell crosses an edge by any
+    Every edge of `EXACT_BINS` bins of equal width cuts its cell three times: at the edge as NumPy computes it, as
+    PyTorch computes it, and at the largest number that equals it to 12 decimals. So no cell crosses an edge by any
     convention of `EqualWidth`.
 
     Examples
@@ -45,7 +45,7 @@ class Grid:
 
     @cached_property
     def cuts(self) -> Cuts:
-        """What the routine that counts rows needs."""
+        """The cells and their cuts, for the routine that counts rows."""
         n_plain = 2 * (FIRST_MAIN + 26 * 2**self.digits) + 1
         at = _edges()
         plain = Cuts.of(self.digits, np.zeros(n_plain, dtype=np.int64), np.empty(0))
@@ -58,7 +58,7 @@ class Grid:
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Eight bytes that two grids share only if they are the same."""
+        """Eight bytes that identify the grid."""
         content = np.array([MAIN, TAIL, self.digits, OFFSET_BITS]).tobytes() + self.cuts.at.tobytes()
         return hashlib.sha256(content).digest()[:8]
 
@@ -96,7 +96,7 @@ class Grid:
 
 @cache
 def grid_of(digits: int) -> Grid:
-    """Return the grid, of which there is one for each number of digits."""
+    """Return the one grid with this number of digits."""
     return Grid(digits)
 
 

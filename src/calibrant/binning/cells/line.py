@@ -1,4 +1,4 @@
-"""One probability and its event in a sketch: the rows of every cell."""
+"""The part of a sketch for one event: rows counted by the cell of its predicted probability."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -24,7 +24,7 @@ from calibrant.binning.cells.weights import Masses, products
 from calibrant.predictions import Predictions
 
 UNIT = 2**32
-"""Scores are summed in units of one part in this many."""
+"""Scores are summed in units of 1 / UNIT."""
 
 COLUMNS = 5
 """Rows without the event, rows with it, offsets, smallest and largest prediction."""
@@ -36,7 +36,7 @@ class Cells(NamedTuple):
     Attributes
     ----------
     means : ndarray of shape (C,)
-        Mean prediction; the prediction itself where all rows of the cell have the same.
+        Mean prediction; exactly the prediction if all rows of the cell have the same.
     without, events : ndarray of shape (C,)
         Rows in which the event did not happen, and rows in which it did.
     """
@@ -63,7 +63,7 @@ class Line:
     counted : int
         Rows in the records.
     earlier : ndarray of shape (cells, 5) or None
-        Rows that no longer fitted into records, which count to 2^31; in columns, see `columns`.
+        Rows that no longer fit into records, which count up to 2^31; in columns, see `columns`.
     squares : int
         In units of 2^-32; of weighted rows in units of 2^-52.
     masses : ndarray of shape (cells, 8) or None
@@ -85,12 +85,12 @@ class Line:
     def add(
         self, probs: FloatArray, events: BoolArray, units: IntArray | None = None, *, with_logs: bool = False
     ) -> tuple[int, int]:
-        """Count rows; return the sum of their log losses if wanted, in the units of squares, and how many are infinite.
+        """Count rows; return the sum of their log losses if requested, in units of `squares`, and the infinite ones.
 
         Weights, in units of 2^-20, must be given if the line has masses.
         """
         if units is not None:
-            self.weighted()  # Before rows are counted, which have weights of their own.
+            self.weighted()  # Before these rows are counted, because earlier rows get weight 1.
         happened, logs, infinite = events.view(np.uint8), 0, 0
         for start in range(0, len(probs), MOST_ROWS):
             rows = slice(start, start + MOST_ROWS)
@@ -160,12 +160,12 @@ class Line:
         return np.flatnonzero(is_occupied if self.earlier is None else is_occupied | (self.earlier[:, 4] >= 0))
 
     def columns(self, at: NDArray[np.intp] | slice) -> IntArray:
-        """Return of some cells rows without the event, rows with it, offsets, smallest and largest prediction."""
+        """Return columns for some cells: rows without the event, with it, offsets, smallest and largest prediction."""
         found = columns_of(self.records[self.grid.cuts.record[at]])
         return found if self.earlier is None else _joined(self.earlier[at], found)
 
     def put(self, cells: NDArray[np.intp], columns: IntArray) -> None:
-        """Fill a line that has no rows yet, given what `columns` returned of the occupied cells."""
+        """Fill a line without rows, given the result of `columns` for the occupied cells."""
         self.counted = int(columns[:, :2].sum())
         if self.counted <= MOST_COUNTED:
             self.records[self.grid.cuts.record[cells]] = records_of(columns)
@@ -184,13 +184,13 @@ class Line:
             mass = self.masses[at]
             parts = np.float64(2.0**weighting.LIMB) * mass[:, 6] + mass[:, 7]
             means = self.grid.means(at, mass[:, 0] + mass[:, 1], parts)
-        # The mean of equal numbers is that number, and no mean is beside the numbers, whatever rounding says.
+        # Rounding must not move a mean outside the range of its numbers.
         return Cells(np.clip(means, low, high), without, events)
 
     def events_last(self) -> tuple[FloatArray, FloatArray]:
-        """Return weights and weighted events in two parts of each cell: rows without the event, then rows with it.
+        """Return weights and weighted events, two entries per cell: rows without the event, then rows with it.
 
-        Of all orders that the rows of a cell can have had, this rises most. Rows of one prediction stay one part.
+        Of all possible orders of the rows of a cell, this one rises most. Cells with one prediction have one entry.
         """
         at = self.occupied
         without, events, _, least, most = self.columns(at).T
@@ -216,7 +216,7 @@ def _joined(first: IntArray, second: IntArray) -> IntArray:
 
 
 def _numbers(probs: FloatArray | NDArray[np.float32]) -> FloatArray | NDArray[np.float32]:
-    """Return numbers side by side, of single or double precision."""
+    """Return contiguous numbers, in single or double precision."""
     if probs.dtype == np.float32:
         return np.ascontiguousarray(probs, dtype=np.float32)
     return np.ascontiguousarray(probs, dtype=np.float64)
@@ -225,17 +225,17 @@ def _numbers(probs: FloatArray | NDArray[np.float32]) -> FloatArray | NDArray[np
 def weighted_scores(
     probs: FloatArray, events: NDArray[np.uint8], units: IntArray, *, with_logs: bool
 ) -> tuple[int, int, int]:
-    """Return what `sum_scores` does, of rows with weights: sums in units of 2^-52, and how many are infinite."""
+    """Return the weighted sums of scores in units of 2^-52, and how many are infinite; see `sum_scores`."""
     squares, logs, never = scores(probs, events)
     total = weighting.weighted_sum(units, squares)
     return (total, weighting.weighted_sum(units, logs), int(never.sum())) if with_logs else (total, 0, 0)
 
 
 def as_predictions(cells: Cells, classes: tuple[object, ...], masses: Masses | None = None) -> Predictions:
-    """Return a few rows per cell, without the event and with it, which stand for those that the cell has of each.
+    """Return predictions with a few rows per cell, which stand for its rows without the event and with it.
 
-    Without weights there are two at most, each for as many rows as were counted. With weights there are four at most,
-    which stand for the fewest rows that have the same sums of weights and of squared weights (`stand_in`).
+    Without weights there are at most two per cell, one for all its rows of each kind. With weights there are at most
+    four: they stand for the fewest rows with the same sums of weights and of squared weights (`stand_in`).
     """
     counts = np.column_stack([cells.without, cells.events]).astype(float)
     if masses is None:

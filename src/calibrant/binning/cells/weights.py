@@ -1,4 +1,4 @@
-"""Weights of rows in whole units, so that their sums, and those of their squares, do not depend on any order."""
+"""Weights of rows in integer units, so that sums of weights and of their squares do not depend on the order."""
 
 from typing import NamedTuple
 
@@ -18,14 +18,14 @@ LIMB = 2 * BITS
 """Sums of products have a high and a low part, the latter in [0, 2^40)."""
 
 COLUMNS = 8
-"""Units without the event and with it; of each their squares, high and low; units times offsets, high and low."""
+"""Units without the event and with it; squares of either, high and low; units times offsets, high and low."""
 
 MOST_UNITS = 2**62
 """The sum of all weights of a sketch is below this, so that no sum overflows."""
 
 _MASK = ONE - 1
 _HIGH = (2, 4, 6)
-"""Columns of the high parts; the low ones are behind them."""
+"""Columns of the high parts; each low part follows its high part."""
 
 
 def as_units(weights: FloatArray) -> IntArray:
@@ -42,8 +42,8 @@ def as_units(weights: FloatArray) -> IntArray:
         row = int(bad.argmax())
         raise InputError(
             f"weights of a sketch must be 0 or lie between 2^-20 and 2^20, but row {row} has "
-            f"{as_given(weights[row])}: they are summed as multiples of 2^-20. Multiply all of them by one number, "
-            "which changes nothing."
+            f"{as_given(weights[row])}: they are summed as multiples of 2^-20. Multiply all weights by one number, "
+            "which changes no result."
         )
     return units.astype(np.int64)
 
@@ -64,7 +64,7 @@ def products(units: IntArray, factors: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def normalised(table: IntArray) -> IntArray:
-    """Carry what low parts have above 2^40 into the high ones, in place; then equal sums are equal numbers."""
+    """Carry the excess of low parts over 2^40 into the high parts, in place, so that equal sums are equal numbers."""
     for column in _HIGH:
         table[:, column] += table[:, column + 1] >> LIMB
         table[:, column + 1] &= 2**LIMB - 1
@@ -72,7 +72,7 @@ def normalised(table: IntArray) -> IntArray:
 
 
 def of_ones(counted: IntArray) -> IntArray:
-    """Return the table that rows of weight 1 have, given how many are without the event and with it, and offsets."""
+    """Return the table for rows of weight 1, given their columns: rows without the event, with it, and offsets."""
     table = np.zeros((len(counted), COLUMNS), dtype=np.int64)
     table[:, :2] = counted[:, :2] << BITS
     table[:, 2], table[:, 4] = counted[:, 0], counted[:, 1]  # The square of one unit is 2^40.
@@ -81,7 +81,7 @@ def of_ones(counted: IntArray) -> IntArray:
 
 
 def weighted_sum(units: IntArray, values: IntArray) -> int:
-    """Return the exact sum of products of units, at most 2^20 of them, with whole numbers below 2^42."""
+    """Return the exact sum of products of at most 2^20 units with integers below 2^42."""
     high, low = units >> BITS, units & _MASK
     above, below = values >> 22, values & (2**22 - 1)
     parts = [int(a @ b) for a in (high, low) for b in (above, below)]  # Each at most 2^62.
@@ -89,14 +89,14 @@ def weighted_sum(units: IntArray, values: IntArray) -> int:
 
 
 class Masses(NamedTuple):
-    """Weights of the rows of cells, (C, 2): of those without the event and of those with it.
+    """Sums over the rows of cells, in two columns: rows without the event and rows with it.
 
     Attributes
     ----------
     weights : ndarray of shape (C, 2)
-        Their sums.
+        Sums of weights.
     squares : ndarray of shape (C, 2)
-        Sums of their squares.
+        Sums of squared weights.
     """
 
     weights: FloatArray
@@ -110,7 +110,7 @@ class Masses(NamedTuple):
 
 
 class Stand(NamedTuple):
-    """Rows that stand for those of a cell: `many` of one weight, and one of another.
+    """Rows that stand for those of a cell: `many` of one weight, and one of another weight.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Stand(NamedTuple):
         How many rows have the first weight.
     weight : ndarray
     last : ndarray
-        The weight of one more row; 0 if there is none.
+        The weight of the other row; 0 if there is none.
     """
 
     many: FloatArray
@@ -132,7 +132,7 @@ def stand_in(weights: FloatArray, squares: FloatArray) -> Stand:
     Notes
     -----
     These are :math:`m = \lceil W^2 / S \rceil` rows, the effective number rounded up: :math:`m - 1` of weight a and one
-    of weight b with :math:`(m - 1) a + b = W` and :math:`(m - 1) a^2 + b^2 = S`. Equal weights give the rows.
+    of weight b with :math:`(m - 1) a + b = W` and :math:`(m - 1) a^2 + b^2 = S`. Rows of equal weight are recovered.
 
     Examples
     --------
