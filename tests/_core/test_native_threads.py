@@ -33,3 +33,19 @@ def test_every_processor_is_used_if_nothing_is_said(processors):
 def test_results_come_in_the_order_of_the_jobs_on_any_number_of_threads():
     for n_threads in (1, 2, 5):
         assert list(threads.in_order(lambda job: job * job, range(20), n_threads)) == [job * job for job in range(20)]
+        jobs = (job for job in range(20))
+        assert list(threads.in_order(lambda job: job * job, jobs, n_threads)) == [job * job for job in range(20)]
+
+
+def test_jobs_of_an_iterator_are_made_as_they_are_needed():
+    made = []
+
+    def jobs():
+        for job in range(50):
+            made.append(job)
+            yield job
+
+    found = threads.in_order(lambda job: job, jobs(), 2)
+    assert next(found) == 0
+    assert len(made) < 10
+    assert list(found) == list(range(1, 50))

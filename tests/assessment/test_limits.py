@@ -133,6 +133,20 @@ def test_ranges_from_events_in_cells_are_those_of_redrawn_labels(monkeypatch):
     assert abs(by_counts.expected - by_labels.expected) < 4 * spread * np.sqrt(2 / 99)
 
 
+def test_the_range_by_chance_does_not_depend_on_how_many_labels_are_drawn_together(monkeypatch):
+    metrics = {"smooth": SmoothECE(), "kde": KdeECE(bandwidth=0.1), "classes": METRICS["ece-one-vs-rest"]}
+
+    def ranges():
+        found = assess(P, sections=["limits"], metrics=metrics, n_resamples=49, rng=0).intervals
+        return np.array([found[key].null for key in metrics])
+
+    whole = ranges()
+    monkeypatch.setattr("calibrant.resampling.redraws.BLOCK_CELLS", 5 * P.n_samples)  # Five at a time.
+    for n_threads in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", n_threads)
+        np.testing.assert_allclose(ranges(), whole, rtol=1e-12)
+
+
 def test_intervals_can_be_left_out():
     assert assess(P, metrics={"ece": ECE()}, sections=("metrics",), n_resamples=9, rng=0).intervals == {}
 

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
@@ -25,14 +25,18 @@ def available_threads() -> int:
     return min(n_processors, int(limit)) if limit.isdecimal() and int(limit) > 0 else n_processors
 
 
-def in_order(task: Callable[[Job], Result], jobs: Sequence[Job], n_threads: int | None = None) -> Iterator[Result]:
+def in_order(task: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int | None = None) -> Iterator[Result]:
     """Run task on every job, on n_threads threads, and yield the results in the order of the jobs.
 
-    Few results wait at any time, for any number of jobs. The threads are kept for the next call: starting them
-    takes longer than most jobs. A job that itself has jobs does them in its own thread, so that none waits for another.
+    Few results wait at any time, for any number of jobs; those of an iterator, of which there should be several, are
+    made while others run. The threads are kept for the next call: starting them takes longer than most jobs. A job that
+    itself has jobs does them in its own thread, so that none waits for another.
     """
-    is_alone = len(jobs) <= 1 or getattr(_OURS, "is_worker", False)
-    n_threads = 1 if is_alone else min(n_threads or available_threads(), len(jobs))
+    n_threads = n_threads or available_threads()
+    if isinstance(jobs, Sized):
+        n_threads = min(n_threads, len(jobs))
+    if getattr(_OURS, "is_worker", False):
+        n_threads = 1
     if n_threads <= 1:
         yield from map(task, jobs)
         return

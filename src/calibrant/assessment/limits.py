@@ -1,10 +1,12 @@
 """Confidence limits of one set of predictions and the range of errors by chance, within bounds on their time."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, Progress
+from calibrant._border.types import FloatArray, IntArray, Progress
+from calibrant._core.threads import in_order
 from calibrant.assessment.many_rows import summarised
 from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.intervals import has_range, known_interval
@@ -123,9 +125,17 @@ def _redrawn(
 ) -> Iterator[tuple[str, FloatArray]]:
     """Yield the name of a metric and its values for a block of redraws, as they are computed."""
     evaluators = {key: metric.prepare_labels(view) for key, metric in metrics.items()}
-    for labels in redraw_labels(view, n_redraws, rng):
-        for key, evaluate in evaluators.items():
-            yield key, evaluate(labels)
+
+    def values(labels: IntArray) -> list[tuple[str, FloatArray]]:
+        return [(key, evaluate(labels)) for key, evaluate in evaluators.items()]
+
+    blocks = redraw_labels(view, n_redraws, rng)
+    first = next(blocks)
+    if first.shape[1] == n_redraws:  # A metric spreads its own work over the threads.
+        yield from values(first)
+    else:
+        for found in in_order(values, chain([first], blocks)):
+            yield from found
 
 
 def _is_quick(metric: Metric, predictions: Predictions) -> bool:

@@ -1,8 +1,11 @@
 """Limits of the unbiased squared kernel calibration error."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
 from calibrant.intervals.limits import Limits, PairLaw
 from calibrant.kernels.algebra import JointKernel, Kernel, TensorProduct
@@ -14,6 +17,9 @@ from calibrant.kernels.targets import WhiteKernel
 from calibrant.metrics import KCE, SKCE
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SHORTEST = 1 / 3
 """With a lengthscale below this share of the median distance, few rows are close to each other."""
@@ -119,10 +125,17 @@ def _mean_squares(data: Data, kernel: JointKernel | GeneralKernel) -> tuple[floa
         seen = float(np.sum(pair_matrix(data, kernel).take(rows) ** 2)) / count
         return seen, seen
     predictions, own = between
-    squared_kernel = prediction_pairs(predictions, own).take(rows) ** 2
     probs, residuals = predictions.probs, predictions.residuals
-    squares = (residuals @ residuals.T) ** 2, _expected_squares(probs, probs)
-    seen, expected = (float(np.sum(squared_kernel * square)) / count for square in squares)
+    jobs: tuple[Callable[[], FloatArray], ...] = (
+        lambda: prediction_pairs(predictions, own).take(rows),
+        lambda: residuals @ residuals.T,
+        lambda: _expected_squares(probs, probs),
+    )
+    kernels, products, squares = in_order(lambda job: job(), jobs)
+    # In place, here and below: fresh memory for such matrices costs more time than the arithmetic.
+    np.square(kernels, out=kernels)
+    np.square(products, out=products)
+    seen, expected = (float(np.sum(np.multiply(each, kernels, out=each))) / count for each in (products, squares))
     return seen, expected
 
 
@@ -149,4 +162,8 @@ def _expected_squares(probs: FloatArray, others: FloatArray) -> FloatArray:
     It is the trace of the product of their covariance matrices diag(p) - p p'.
     """
     overlap = probs @ others.T
-    return overlap - probs**2 @ others.T - probs @ others.T**2 + overlap**2
+    squares = probs**2 @ others.T
+    np.subtract(overlap, squares, out=squares)
+    squares -= probs @ others.T**2
+    squares += np.square(overlap, out=overlap)
+    return squares

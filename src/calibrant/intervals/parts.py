@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.threads import in_order
 from calibrant.binning import Binning
 from calibrant.exceptions import InputError
 from calibrant.metrics import Classwise, DebiasedSquaredGap, Metric, PerPredictedClass, Root, TopLabel
@@ -144,12 +145,16 @@ class Squares(NamedTuple):
 
 def square_sums(parts: Sequence[Part]) -> Squares:
     """Return the sums of squares of the observed residuals, and of those expected under calibration."""
-    noise = [part.noise() for part in parts]
+    noise = list(in_order(Part.noise, parts))
+
+    def of_pair(pair: tuple[int, int]) -> list[float]:
+        p, q = pair
+        return _sums_over_pairs(parts[p], parts[q], (noise[p] * noise[q], _covariance(parts[p], parts[q])))
+
+    pairs = list(combinations_with_replacement(range(len(parts)), 2))
     observed = expected = 0.0
-    for p, q in combinations_with_replacement(range(len(parts)), 2):
+    for (p, q), (seen, right) in zip(pairs, in_order(of_pair, pairs), strict=True):
         times = 1 if p == q else 2
-        products = noise[p] * noise[q], _covariance(parts[p], parts[q])
-        seen, right = _sums_over_pairs(parts[p], parts[q], products)
         observed += times * seen
         expected += times * right
     return Squares(max(observed, 0.0), max(expected, 0.0))
@@ -192,8 +197,10 @@ def _covariance(p: Part, q: Part) -> FloatArray:
     """Return the covariance of the weighted events of each row under calibration."""
     if p is q:
         return p.probs * (1 - p.probs) * p.weights**2
-    same = np.sqrt(p.probs * (1 - p.probs) * q.probs * (1 - q.probs))
-    return np.where(p.event == q.event, same, -p.probs * q.probs) * p.weights * q.weights
+    covariance, alike = -p.probs * q.probs, p.event == q.event
+    if alike.any():
+        covariance = np.where(alike, np.sqrt(p.probs * (1 - p.probs) * q.probs * (1 - q.probs)), covariance)
+    return covariance * p.weights * q.weights
 
 
 def _sums_over_pairs(p: Part, q: Part, products: Sequence[FloatArray]) -> list[float]:

@@ -122,12 +122,12 @@ EXPORT void NAME(redraw)(const Rows *rows, const uint64_t *keys, int64_t n_keys,
 /* So many sums stay in registers. */
 #define PANEL 8
 
-/* Add some vectors of the features of those rows whose bit is set, in their order. */
-INLINE void add_rows(uint64_t rows, const double *features, int64_t depth, double *at, const int vectors) {
+/* Add vectors of the features of those rows whose bit is set, in their order; the rows lie `step` numbers apart. */
+INLINE void add_rows(uint64_t rows, const double *features, int64_t step, double *at, const int vectors) {
     Lanes sums[PANEL];
     for (int v = 0; v < vectors; v++) sums[v] = load(at + v * LANES);
     for (; rows; rows &= rows - 1) {
-        const double *own = features + __builtin_ctzll(rows) * depth;
+        const double *own = features + __builtin_ctzll(rows) * step;
         for (int v = 0; v < vectors; v++) sums[v] += load(own + v * LANES);
     }
     for (int v = 0; v < vectors; v++) store(at + v * LANES, sums[v]);
@@ -137,15 +137,21 @@ INLINE void add_rows(uint64_t rows, const double *features, int64_t depth, doubl
    sum is loaded and stored once for all of them. */
 INLINE void add_by_class(const int32_t *labels, int64_t n_keys, int64_t width, const double *features, int64_t n,
                          int64_t n_classes, int64_t depth, double *sums) {
+    ALIGNED double panel[ROWS * PANEL * LANES];
     uint64_t masks[MASKS];
     int64_t n_masks = width * n_classes;
     for (int64_t j = 0; j < n_masks; j++) masks[j] = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t b = 0; b < width; b++) masks[b * n_classes + labels[i * n_keys + b]] |= 1ULL << i;
     int64_t d = 0;
-    for (; d + PANEL * LANES <= depth; d += PANEL * LANES)
+    for (; d + PANEL * LANES <= depth; d += PANEL * LANES) {
+        /* Close together: where they are, at a power of two from row to row, they would push each other out of the cache. */
+        for (int64_t i = 0; i < n; i++)
+            for (int v = 0; v < PANEL; v++)
+                store(panel + (i * PANEL + v) * LANES, load(features + i * depth + d + v * LANES));
         for (int64_t j = 0; j < n_masks; j++)
-            if (masks[j]) add_rows(masks[j], features + d, depth, sums + j * depth + d, PANEL);
+            if (masks[j]) add_rows(masks[j], panel, PANEL * LANES, sums + j * depth + d, PANEL);
+    }
     for (; d < depth; d += LANES)
         for (int64_t j = 0; j < n_masks; j++)
             if (masks[j]) add_rows(masks[j], features + d, depth, sums + j * depth + d, 1);
