@@ -1,6 +1,7 @@
 """What several files of tests share: a browser, and small experiments before and after they are run."""
 
 import gc
+import linecache
 import os
 import sys
 from copy import copy
@@ -80,6 +81,7 @@ def pytest_collection_finish():
     """Leave what was imported and collected out of all later rounds of the garbage collector: it stays to the end."""
     if "torch" in sys.modules:
         import without_compiler  # noqa: F401 (which takes as long to load as all trainings of the tests)
+    linecache.clearcache()  # Of all sources that were looked at: before every example, each is looked for again.
     gc.collect()
     gc.freeze()
     gc.set_threshold(7000)  # Ten times the usual number: tests make many objects and few cycles.
