@@ -1,6 +1,8 @@
 """Settings and copies of an estimator as scikit-learn has them, without its import, which takes over a second."""
 
+from collections.abc import Callable, Mapping
 from copy import deepcopy
+from functools import cache
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -146,9 +148,14 @@ def check_is_fitted(estimator: object) -> None:
         raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet. Call fit first.")
 
 
-def _defaults(kind: type) -> dict[str, object]:
+def _defaults(kind: type) -> Mapping[str, object]:
     """Return the settings of a class and their defaults."""
-    arguments = list(signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]  # what a class has
+    return _defaults_of(kind.__init__)  # type: ignore[misc]  # What a class has.
+
+
+@cache
+def _defaults_of(start: Callable[..., None]) -> Mapping[str, object]:
+    arguments = list(signature(start).parameters.values())[1:]
     any_number = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     return {one.name: one.default for one in arguments if one.kind not in any_number}
 
