@@ -110,6 +110,20 @@ def test_bandwidths_tried_at_once_have_the_losses_of_each(kernel):
     assert loss.each(several) == pytest.approx([loss(one) for one in several], rel=1e-13)
 
 
+@each("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
+def test_sums_with_several_bandwidths_are_those_with_each(kernel):
+    """In any order of the rows, and of so many that a few bandwidths are taken at a time."""
+    from calibrant._core.line.boxes import Line
+    from calibrant._core.line.twin import PlainSums, leave_one_out_of_each
+
+    rng = np.random.default_rng(2)
+    for n in (30, 80, 150):
+        line, charges = Line.of(rng.random(n)), rng.random((n, 3))
+        several = [PlainSums(line, h, kernel) for h in (0.01, 0.03, 0.1, 0.2, 0.4)]
+        expected = np.array([one.leave_one_out(charges) for one in several])
+        assert leave_one_out_of_each(several, charges) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
 def test_equal_outcomes_take_the_widest_bandwidth():
     sample = Sample.of(np.linspace(0.1, 0.3, 20), np.zeros(20), np.ones(20))
     assert choose_bandwidth(sample, "cv", "gaussian", "reflect") == 0.5

@@ -55,7 +55,9 @@ class Kernel:
 
 
 def _gaussian(u: FloatArray) -> FloatArray:
-    return np.exp(-0.5 * u * u)
+    exponents = np.asarray(-0.5 * u)
+    exponents *= u
+    return np.exp(exponents, out=exponents)
 
 
 def _triweight(u: FloatArray) -> FloatArray:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 
 _PAIRS_AT_A_TIME = 2**15
+_CACHED_PAIRS = 2**14
+"""Kernels of so many pairs, and what they are made of, stay in the cache until they are added."""
+
 _CELLS_AT_A_TIME = 2**20
 FEW_ROWS = 181
 """Up to this many rows, all pairs are quicker than any preparation."""
@@ -160,12 +163,14 @@ def can_be_joined(several: Sequence[object]) -> TypeGuard[Sequence[PlainSums]]:
 def leave_one_out_of_each(several: Sequence[PlainSums], charges: FloatArray) -> FloatArray:
     """Return the sums over all other rows, (B, n, m), of B sums over one line that differ in their bandwidths."""
     x, order = several[0].line.x, several[0].line.order
-    together = replace(several[0], bandwidth=np.array([sums.bandwidth for sums in several])[:, None, None])
-    K = together.kernel_between(x[:, None], x)
-    rows = np.arange(len(x))
-    K[:, rows, rows] = 0.0
-    found = np.empty((len(several), *charges.shape))
-    found[:, order] = K @ charges[order]
+    bandwidths = np.array([sums.bandwidth for sums in several])[:, None, None]
+    charges, found = charges[order], np.empty((len(several), *charges.shape))
+    rows, step = np.arange(len(x)), max(_CACHED_PAIRS // len(x) ** 2, 1)
+    for first in range(0, len(several), step):
+        some = slice(first, first + step)
+        K = replace(several[0], bandwidth=bandwidths[some]).kernel_between(x[:, None], x)
+        K[:, rows, rows] = 0.0
+        found[some, order] = K @ charges
     return found
 
 
