@@ -131,7 +131,7 @@ class Delimited(TextTable):
         next(self._rows(content))  # Leaves the file at the first row.
         rest = b""
         while chunk := content.read(limits.BLOCK_BYTES):
-            self.check_ratio(content)
+            self.check_ratio(content.tell())
             rest += chunk
             end = _last_row_end(rest)
             if not end and len(rest) > limits.MAX_LINE_BYTES:

@@ -1,6 +1,7 @@
 """Text files, compressed or not: their lines, and tables in them."""
 
 import gzip
+import io
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -59,27 +60,31 @@ class TextTable(Table):
 
     def decoded(self, content: BinaryIO) -> Iterator[str]:
         """Yield the decoded lines, without reading ahead."""
-        number = 0
+        number, n_bytes = 0, content.tell()
         while raw := content.readline(limits.MAX_LINE_BYTES + 1):
             number += 1
-            self.check_ratio(content)
-            where = f"{self.file.name}, line {number}"
+            n_bytes += len(raw)
+            self.check_ratio(n_bytes)
             if len(raw) > limits.MAX_LINE_BYTES:
-                raise InputError(
-                    f"{where}: the line is longer than {count(limits.MAX_LINE_BYTES)} bytes. "
-                    "Is this a table with one row per line?"
+                raise self._unreadable(
+                    number,
+                    f"the line is longer than {count(limits.MAX_LINE_BYTES)} bytes. "
+                    "Is this a table with one row per line?",
                 )
             if b"\0" in raw:
-                raise InputError(f"{where}: there is a NUL byte. The file may be damaged; write it again.")
+                raise self._unreadable(number, "there is a NUL byte. The file may be damaged; write it again.")
             try:
                 yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 byte = f"byte 0x{raw[error.start]:02x}"
-                raise InputError(f"{where}: {byte} is not UTF-8 text. Save the file as UTF-8.") from error
+                raise self._unreadable(number, f"{byte} is not UTF-8 text. Save the file as UTF-8.") from error
 
-    def check_ratio(self, content: BinaryIO) -> None:
+    def _unreadable(self, number: int, why: str) -> InputError:
+        return InputError(f"{self.file.name}, line {number}: {why}")
+
+    def check_ratio(self, n_bytes: int) -> None:
         """Refuse content that is compressed better than any text could be."""
-        if self.gzipped and content.tell() > limits.RATIO_FREE_BYTES + limits.MAX_RATIO * self.file.size:
+        if self.gzipped and n_bytes > limits.RATIO_FREE_BYTES + limits.MAX_RATIO * self.file.size:
             raise InputError(
                 f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, like a decompression bomb."
             )
@@ -92,4 +97,5 @@ def intact(file: OpenFile) -> AbstractContextManager[None]:
 
 def unpacked(file: OpenFile) -> BinaryIO:
     """Return the content of a file that is compressed with gzip."""
-    return cast("BinaryIO", gzip.GzipFile(fileobj=file.handle))
+    packed = cast("io.RawIOBase", gzip.GzipFile(fileobj=file.handle))
+    return io.BufferedReader(packed)  # Which reads lines far faster.
