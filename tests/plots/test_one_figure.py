@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 
 from binary_cases import binary
@@ -84,6 +84,7 @@ def drawn(curve, *, tilted):
     segments = [part for one in ax.collections if type(one) is LineCollection for part in one.get_segments()]
     bands = [one.get_paths()[0].vertices for one in ax.collections if type(one) is FillBetweenPolyCollection]
     (strip,) = ax.child_axes
+    bars = [path.vertices for one in strip.collections if type(one) is PolyCollection for path in one.get_paths()]
     texts = [text.get_text() for text in [*ax.texts, *strip.texts]]
     return Shown(
         marks=by_largest(marks),
@@ -91,7 +92,7 @@ def drawn(curve, *, tilted):
         whiskers=[(low[0], low[1], high[1]) for low, high in segments],
         band=np.concatenate(bands) if bands else np.empty((0, 2)),
         lines=lines,
-        bars=by_tallest([(bar.get_x(), bar.get_height()) for bar in strip.patches if bar.get_height()]),
+        bars=by_tallest([(bar[0, 0], height) for bar in bars if (height := bar[1, 1] - bar[0, 1])]),
         ends=ax.get_ylim() if tilted else (0, 1),
         words={text.replace("-\n", "-").replace("\n", " ") for text in [*texts, ax.get_xlabel(), ax.get_ylabel()]},
     )

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from binary_cases import binary
@@ -73,7 +73,9 @@ class TestReliability:
         assert [side.get_text() for side in sides] == ["predicted\ntoo low", "predicted\ntoo high"]
         assert text.get_text() == f"{curve.error.name} {curve.error.value:#.3g}\n400 rows"
         (strip,) = ax.child_axes
-        heights = [bar.get_height() for bar in strip.patches]
+        bars = [path.vertices[:, 1] for one in of_kind(strip, PolyCollection) for path in one.get_paths()]
+        assert all(foot == end == 0 for foot, _, _, end, *_ in bars)
+        heights = [height for _, height, *_ in bars]
         rows = np.array([curve.histogram.positives, -curve.histogram.negatives])
         assert heights == pytest.approx((np.sign(rows) * np.sqrt(np.abs(rows) / np.abs(rows).max())).ravel())
         picture = rendered(ax)
