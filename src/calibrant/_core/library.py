@@ -44,9 +44,18 @@ def _as_field(value: Any, name: str, kind: object) -> Any:
         return int(value) if kind is WHOLE else float(value)
     if kind is not ctypes.c_void_p:
         return value
-    if value.dtype not in (np.float64, np.int64) or not value.flags.c_contiguous:
+    if value.dtype not in _NUMBER_TYPES or not value.flags.c_contiguous:
         raise TypeError(f"{name} must be contiguous and of float64 or int64, but is {value.dtype}.")
-    return value.__array_interface__["data"][0]  # Three times as quick as `ctypes.data`.
+    return _address(value)
+
+
+_NUMBER_TYPES = frozenset({np.dtype(np.float64), np.dtype(np.int64)})
+
+
+def _address(array: NDArray[np.generic]) -> int:
+    """Return where an array begins, in a third of the time that `array.ctypes.data` takes."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _fields(pointers: str = "", wholes: str = "", reals: str = "", **records: object) -> list[tuple[str, Any]]:
@@ -107,7 +116,7 @@ class Matrix(Record):
         """Take any matrix of the type without a copy."""
         if array.dtype != dtype:
             raise TypeError(f"the matrix must be of {np.dtype(dtype)}, but is of {array.dtype}.")
-        matrix = cls(array.ctypes.data, *(step // array.itemsize for step in array.strides))
+        matrix = cls(_address(array), *(step // array.itemsize for step in array.strides))
         matrix.kept = {"at": array}
         return matrix
 
@@ -175,7 +184,7 @@ class _Array(NamedTuple):
             raise TypeError("array must be contiguous")
         if array.flags.writeable:  # As a buffer, which is the quickest way and not open to others.
             return ctypes.byref(_Start.from_buffer(array))  # type: ignore[arg-type]  # A buffer by type from 3.12 on.
-        return ctypes.c_void_p(array.__array_interface__["data"][0])
+        return ctypes.c_void_p(_address(array))
 
 
 _REALS, _WHOLES, _BITS, _COUNTS, _LABELS, _EVENTS = (
