@@ -156,7 +156,8 @@ def _measured(
     for key, metric in suited.items():
         if key == TESTED:
             metrics[key], limits[key] = _as_judged(metric, forecasts, judged)
-            steps.add(2)  # Its value and its limits.
+            steps.add(1)
+            steps.add(1)  # Its limits.
             continue
         rows = _compared_rows(metric, forecasts)
         some = forecasts if rows is None else forecasts.take(rows)
