@@ -111,7 +111,7 @@ def test_a_metric_that_is_not_a_number_under_a_redraw_is_an_error_not_a_pvalue()
 
 def test_a_metric_that_is_not_a_number_for_the_observed_labels_says_so():
     p = calibrated(n=30).with_labels(np.ones(30, dtype=np.int64))
-    with pytest.raises(InputError, match="is NaN for these labels"):
+    with pytest.raises(InputError, match="has no value to compare with redraws"):
         ConsistencyTest(Broken(), 50)(p, rng=0)
 
 
