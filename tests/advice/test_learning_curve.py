@@ -100,7 +100,7 @@ def test_the_same_seed_gives_the_same_curve_and_progress_ends_at_the_total():
         ({"sizes": [0]}, "each of sizes must be a whole number of at least 1"),
         ({"n_repeats": 0}, "n_repeats"),
         ({"metrics": ["eec"]}, "'eec' is not"),
-        ({"metrics": []}, "there is none"),
+        ({"metrics": []}, "at least one metric"),
         ({"calibrators": []}, "at least one"),
         ({"calibrators": ["tss"]}, "'tss' is not one"),
         ({"predictions": DATA.take(np.arange(60)), "sizes": None}, "at least 100 rows"),
@@ -109,6 +109,10 @@ def test_the_same_seed_gives_the_same_curve_and_progress_ends_at_the_total():
 def test_what_makes_no_sense_is_refused(settings, words):
     with pytest.raises(InputError, match=words):
         learning_curve(**({"calibrators": ["ts"], "predictions": DATA, "sizes": [50]} | settings))
+
+
+def test_one_metric_may_be_given_by_its_name():
+    assert learning_curve(["ts"], DATA, [50], n_repeats=1, metrics="brier", rng=0).metrics == ("brier",)
 
 
 class TestPlot:

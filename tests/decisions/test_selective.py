@@ -274,6 +274,8 @@ class TestGuarantee:
             answered([0.9] * 100 + [0.6] * 100, [1] * 30 + [0] * 170), max_risk=0.02, coverages=[0.5]
         )
         assert some.reason.startswith("of the 100 most confident rows 30 are wrong")
+        one = coverage_at_risk(answered([0.9] * 60, [1] + [0] * 59), max_risk=0.05)
+        assert one.reason.startswith("of all 60 rows 1 is wrong")
 
     def test_the_promise_is_kept(self):
         """In at most delta of all runs is the true error rate above the wanted one; the naive choice breaks half."""

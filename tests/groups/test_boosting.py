@@ -159,6 +159,27 @@ def test_columns_may_be_texts_or_numbers_and_more_of_them(fixed):
     np.testing.assert_array_equal(fixed.predict_proba(PROBS[REST], features=texts), numbers)
 
 
+@pytest.mark.parametrize("code", ["1000001", "007"])
+def test_a_category_that_looks_like_a_number_stays_in_its_group_whatever_it_comes_with(code):
+    rng = np.random.default_rng(0)
+    codes = rng.choice([code, "A17"], 2000)
+    happened = rng.random(2000) < np.where(codes == code, 0.8, 0.3)
+    fixed = GroupBoosting().fit(np.full(2000, 0.5), happened, features={"code": codes})
+    together = fixed.predict_proba([0.5, 0.5], features={"code": [code, "A17"]})
+    assert together[0, 1] > 0.7
+    np.testing.assert_array_equal(fixed.predict_proba([0.5], features={"code": [code]}), together[:1])
+
+
+def test_a_column_of_numbers_may_be_missing_in_every_new_row():
+    rng = np.random.default_rng(0)
+    age = np.where(rng.random(2000) < 0.2, np.nan, rng.uniform(0, 90, 2000))
+    happened = rng.random(2000) < np.where(np.isnan(age), 0.2, 0.6)
+    fixed = GroupBoosting().fit(np.full(2000, 0.5), happened, features={"age": age})
+    missing = fixed.predict_proba([0.5, 0.5], features={"age": ["", ""]})
+    np.testing.assert_array_equal(missing, fixed.predict_proba([0.5, 0.5], features={"age": [np.nan, np.nan]}))
+    assert missing[0, 1] < 0.3
+
+
 def test_memory_may_be_short(monkeypatch, fixed):
     monkeypatch.setattr("calibrant.groups.steps.KEPT_CODES", 1)
     again = GroupBoosting().fit(PROBS[FIRST], LABELS[FIRST], features=part(PAIR, FIRST))
@@ -207,14 +228,14 @@ def test_damaged_files_are_refused(fixed, tmp_path, old, new):
 @each(
     "call, error, words",
     [
-        (lambda f: f.predict_proba([0.5]), InputError, "features must be given with the columns 'g', 'h'"),
+        (lambda f: f.predict_proba([0.5]), InputError, "features must have the columns 'g', 'h'"),
         (lambda f: f.predict_proba([0.5], features={"g": [1]}), InputError, "must have the column 'h'"),
         (
             lambda f: f.predict_proba([0.5], features={"g": ["x"], "h": [1]}),
             InputError,
             "must hold numbers in the column 'g'",
         ),
-        (lambda f: f.predict_proba([[0.2, 0.3, 0.5]], features=PAIR), InputError, "must be of 2 classes"),
+        (lambda f: f.predict_proba([[0.2, 0.3, 0.5]], features=PAIR), InputError, "must have 2 classes"),
         (lambda f: clone(f).predict_proba([0.5]), ValueError, "not fitted"),
         (lambda f: GroupBoosting(depth=0).fit([0.5], [1], features={}), InputError, "depth"),
         (lambda f: GroupBoosting(scores="raw").fit([0.5], [1], features={}), InputError, "scores must be"),

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeRegressor
 
-from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, combinations_of, common_levels
+from calibrant.groups.cells import (
+    Grid,
+    Sizes,
+    affordable_depth,
+    combinations_of,
+    without_alike_levels,
+    without_rare_levels,
+)
 from calibrant.groups.columns import Levels
 from calibrant.groups.evidence import ClusteredRows, IndependentRows
 from calibrant.groups.rows import Rows
@@ -85,7 +92,7 @@ def test_levels_with_the_same_rows_as_an_earlier_one_are_left_out():
     first = rng.integers(0, 3, 400)
     again = np.where(rng.random(400) < 0.95, first, 0)
     other = rng.integers(0, 3, 400)
-    kept = alike_levels(grid_of([first, again, other])).codes
+    kept = without_alike_levels(grid_of([first, again, other])).codes
     assert (kept[1] == -1).all()
     np.testing.assert_array_equal(kept[0], first)
     np.testing.assert_array_equal(kept[2], other)
@@ -93,7 +100,7 @@ def test_levels_with_the_same_rows_as_an_earlier_one_are_left_out():
 
 def test_rare_levels_are_left_out():
     codes = np.repeat([0, 1, 2], [50, 49, 60])
-    kept = common_levels(grid_of([codes]), 50).codes[0]
+    kept = without_rare_levels(grid_of([codes]), 50).codes[0]
     assert set(kept.tolist()) == {0, 2, -1}
 
 

@@ -13,7 +13,7 @@ from scipy.stats import norm, t
 from calibrant import InputError, Predictions
 from calibrant.intervals import METHODS, interval, why_not
 from calibrant.intervals.differences import Pair, difference_limits
-from calibrant.intervals.sandwich import SEPARATED, influence_difference, influence_law
+from calibrant.intervals.sandwich import ONE_OUTCOME, SEPARATED, influence_difference, influence_law
 from calibrant.intervals.scores import N_REDRAWS, hall_laws
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import NLL, Brier, CoxIntercept, CoxSlope, InTheLarge, ObservedExpectedRatio
@@ -219,6 +219,15 @@ def test_a_line_that_is_not_finite_has_no_limits():
         pair = {"x": Pair(CoxSlope(), p, p)}
         assert difference_limits(pair, 0.95, Bootstrap(1), np.random.default_rng(0))["x"].reason == SEPARATED
         assert interval(p, InTheLarge()).method == "sandwich"
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+def test_one_outcome_alone_is_named_as_the_reason_and_no_threshold():
+    p = Predictions(np.linspace(0.6, 0.9, 100), np.ones(100, dtype=int))
+    with pytest.raises(InputError, match="has no limits: only one of the two outcomes occurs"):
+        interval(p, ObservedExpectedRatio(), "sandwich")
+    pair = {"x": Pair(ObservedExpectedRatio(), p, p)}
+    assert difference_limits(pair, 0.95, Bootstrap(1), np.random.default_rng(0))["x"].reason == ONE_OUTCOME
 
 
 def test_a_difference_has_the_influences_of_both_models_row_by_row():

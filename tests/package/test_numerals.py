@@ -12,7 +12,6 @@ SOURCE = Path(calibrant.__file__).parent
 HOME = "_border/numerals.py"
 MACHINES = {
     "binning/median_variance.py _widest": "a number rounded to nine digits, so that ties do not hang on the machine",
-    "groups/boosting.py as_kind": "keys that are looked up among the texts of a column",
     "io/rewrite_forecasts.py _columns_of": "names of columns in a file",
     "report/page.py rounded": "numbers rounded for the JSON of the page",
     "report/svg.py coordinate": "coordinates of SVG",

@@ -24,7 +24,7 @@ Cell = tuple[str, str]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is computed, independent of the rows."""
+    """The settings of a comparison, independent of the rows."""
 
     metrics: Mapping[str, Metric]
     baseline: str
@@ -46,7 +46,7 @@ class Plan:
 
     def run(self, models: Mapping[str, Predictions], rng: np.random.Generator, progress: Progress | None) -> Comparison:
         """Compare the models."""
-        # The same bootstrap samples again, for what needs more than values: equal models get equal intervals.
+        # Intervals and differences use the same bootstrap samples, so that equal models get equal intervals.
         seed = int(rng.integers(2**63))
         shared = self._shared(models)
         fitted = self._fit(models, shared)
@@ -87,8 +87,8 @@ class Plan:
         )
 
     def _fit(self, models: Mapping[str, Predictions], shared: Mapping[str, Metric]) -> dict[Cell, Metric]:
-        """Return every metric of every model with its bandwidths."""
-        # What is left to choose after the shared ones are classes that none of those rows is predicted as.
+        """Return every metric of every model, with its bandwidths."""
+        # The second fit chooses only those of classes that no row of the first was predicted as.
         return {
             (model, key): metric.fit_bandwidth(self.tuning.get(model, p)).fit_bandwidth(p)
             for (model, p), (key, metric) in product(models.items(), shared.items())
@@ -115,7 +115,7 @@ class Plan:
         seed: int,
         steps: "Steps",
     ) -> dict[Cell, Difference]:
-        """Return the paired difference of every other model to the baseline, where it is a number."""
+        """Return the paired difference of every other model from the baseline, unless both are infinite."""
         changes = {
             (model, key): value - values[self.baseline, key]
             for (model, key), value in values.items()
@@ -160,19 +160,19 @@ class Plan:
 
 @dataclass(frozen=True)
 class Steps:
-    """Progress: one step for the differences of each value, and one for its interval."""
+    """Progress of a comparison: one step for the difference of each value, and one for its interval."""
 
     total: int
     progress: Progress | None
 
     def done(self, steps: float) -> None:
-        """Tell how many steps are done."""
+        """Report the number of completed steps."""
         if self.progress is not None:
             self.progress(int(steps), self.total)
 
 
 def results_of(changes: Mapping[Cell, float], known: Mapping[Cell, DifferenceLimits]) -> dict[Cell, Difference]:
-    """Return differences with their limits, and p-values adjusted for the number of those that have some."""
+    """Return differences with their limits, and p-values adjusted for the number of differences with limits."""
     pvalues = {cell: known[cell].pvalue for cell in changes if known[cell].method != "none"}
     adjusted = holm(pvalues) if pvalues else {}
     return {

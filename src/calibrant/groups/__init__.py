@@ -1,4 +1,4 @@
-"""Groups found, not only given: where predictions are off although all rows together look fine, and how to fix it."""
+"""Search for groups in which predictions are off although all rows together look fine, and a fix for them."""
 
 from calibrant.groups.boosting import GroupBoosting
 from calibrant.groups.search import GroupSearch

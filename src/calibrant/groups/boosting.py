@@ -1,4 +1,4 @@
-"""A fix for groups: few steps, each of which moves the log-odds of one group."""
+"""A fix for groups: a few steps, each of which moves the log-odds of one group."""
 
 import math
 from typing import Self
@@ -28,12 +28,12 @@ class GroupBoosting(Estimator):
     depth : int, default=3
         Groups are intersections of levels of up to this many columns.
     least_rows : int, default=50
-        Rows that a group needs; it also needs 5 expected rows of the rarer outcome.
+        Least number of rows of a group, which also needs 5 expected rows of the rarer outcome.
     cuts : int, default=2
-        Quantiles at which columns of numbers are cut: 2 give thirds.
+        Number of quantiles at which columns of numbers are cut: 2 give thirds.
     most_steps : int, default=30
     scores : {"probs", "logits"}, default="probs"
-        What `fit` and `predict_proba` are given.
+        The form of the scores that `fit` and `predict_proba` take.
 
     Attributes
     ----------
@@ -45,31 +45,30 @@ class GroupBoosting(Estimator):
     cells_ : tuple of tuple
         The group of every step, by columns and levels.
     events_ : ndarray of int
-        The place of the class that each step moves; of two classes, always the second.
+        Index of the class that each step moves; with two classes, always the second.
     offsets_ : ndarray
-        What each step adds to the log-odds of its class.
+        Number that each step adds to the log-odds of its class.
     slope_ : float
-        The factor of the log-odds in the end; 1 without any step.
+        Factor by which all log-odds are multiplied after the steps; 1 without any step.
 
     Notes
     -----
-    Of all groups S, all rows among them, the one with the largest
-    :math:`|z_S| = |\sum_S (y_i - p_i)| / \sqrt{\sum_S p_i (1 - p_i)}` gets a step of Newton's method,
-    :math:`\sum_S (y_i - p_i) / \sum_S p_i (1 - p_i)`, on the log-odds of its rows, if z is above the bar
-    (`entry_bar`); and so on. In the end all log-odds are multiplied by the factor that makes the log loss smallest. If
-    a group is off after that, steps and factor follow again.
-    Without a step nothing is changed, so that predictions without such groups stay as they are. Ranks change.
+    Among all groups S, including that of all rows, the one with the largest
+    :math:`|z_S| = |\sum_S (y_i - p_i)| / \sqrt{\sum_S p_i (1 - p_i)}` gets a step of Newton's method on the log-odds of
+    its rows, :math:`\sum_S (y_i - p_i) / \sum_S p_i (1 - p_i)`, if its z exceeds the bar (`entry_bar`). This is
+    repeated until no z does. Then all log-odds are multiplied by the factor that minimises the log loss. If a group is
+    off after that, steps and factor follow again. Without a step nothing is changed. Steps change the ranking.
 
     With more than two classes, every class against the rest is a candidate in every group: a step adds to the logit of
     one class, and the probabilities of a row are divided by their sum. The bar counts all pairs of a group and a class.
 
     A row of weight w counts as w copies, except for the quantiles at which numbers are cut. A category that `fit` has
-    not seen is in no group.
+    not seen belongs to no group.
 
     References
     ----------
     U. Hebert-Johnson, M. Kim, O. Reingold, G. Rothblum, "Multicalibration: calibration for the (computationally-
-    identifiable) masses", ICML 2018, for what is aimed at.
+    identifiable) masses", ICML 2018, for the aim.
 
     Examples
     --------
@@ -116,7 +115,7 @@ class GroupBoosting(Estimator):
         labels : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
         features : data frame, mapping of names to arrays, or array of shape (n, d)
-            Of the same rows.
+            Features of the same rows.
         classes : sequence, optional
         """
         self._check_settings()
@@ -152,11 +151,11 @@ class GroupBoosting(Estimator):
         check_is_fitted(self)
         probs, logits = self._read(scores)
         if not len(self.offsets_):
-            return probs  # To the last bit, so that rounding is not taken for a gain.
+            return probs  # Unchanged to the last bit, so that rounding does not look like a gain.
         return softmax(self.slope_ * self._moved(logits, features))
 
     def predict(self, scores: object, features: object = None) -> NDArray[np.generic]:
-        """Return the more probable class of every row."""
+        """Return the most probable class of every row."""
         return self.classes_[self.predict_proba(scores, features).argmax(axis=1)]
 
     def _check_settings(self) -> None:
@@ -192,7 +191,7 @@ class GroupBoosting(Estimator):
                 log_probs = np.log(probs)
         if probs.shape[1] != len(self.classes_):
             raise InputError(
-                f"scores must be of {len(self.classes_)} classes, as they were when the groups were learnt, but have "
+                f"scores must have {len(self.classes_)} classes, as when the groups were learnt, but have "
                 f"{probs.shape[1]}."
             )
         return np.array(probs), _logits(log_probs)
@@ -204,10 +203,10 @@ class GroupBoosting(Estimator):
         if self.levels_:
             if features is None:
                 names = ", ".join(repr(each.name) for each in self.levels_)
-                raise InputError(f"features must be given with the columns {names}, which the steps need, but are not.")
-            table = as_table(features, len(logits))
+                raise InputError(f"features must have the columns {names}, which the steps need, but are not given.")
+            table = as_table(features, len(logits), {each.name: each.are_numbers for each in self.levels_})
             need_columns([each.name for each in self.levels_], table)
-        codes = [each.codes(as_kind(table[each.name], each)) for each in self.levels_]
+        codes = [each.codes(table[each.name]) for each in self.levels_]
         for cell, event, offset in zip(self.cells_, self.events_.tolist(), self.offsets_.tolist(), strict=True):
             inside = np.ones(len(logits), dtype=bool)
             for column, level in cell:
@@ -216,7 +215,7 @@ class GroupBoosting(Estimator):
         return moved
 
     def _keep(self, boosted: Boosted, grid: Grid, n_samples: int) -> None:
-        """Keep the steps, and of the columns those that they need."""
+        """Keep the steps, and the columns that they need."""
         used = sorted({column for step in boosted.steps for column, _ in step.cell})
         place = {column: j for j, column in enumerate(used)}
         self.levels_ = tuple(grid.levels[column] for column in used)
@@ -246,21 +245,8 @@ class GroupBoosting(Estimator):
 
 
 def _logits(log_probs: FloatArray) -> FloatArray:
-    """Return logarithms of probabilities, of which none is surer than `CERTAIN` allows."""
+    """Return logarithms of probabilities, which are kept at least `CERTAIN` away from 0."""
     return np.asarray(np.maximum(log_probs, math.log(CERTAIN)))
-
-
-def as_kind(values: NDArray[np.generic], levels: Levels) -> NDArray[np.generic]:
-    """Return a column as numbers or as texts, as it was when its levels were learnt."""
-    is_number = values.dtype.kind == "f"
-    if is_number == levels.are_numbers:
-        return values
-    if is_number:
-        return np.array([None if v != v else f"{v:g}" for v in values.tolist()], dtype=object)  # noqa: PLR0124 (NaN)
-    raise InputError(
-        f"features must hold numbers in the column {levels.name!r}, as they did when the groups were learnt, but hold "
-        f"{next(v for v in values.tolist() if v is not None)!r:.60}."
-    )
 
 
 def _headline(steps: tuple[GroupStep, ...], n_candidates: int) -> str:

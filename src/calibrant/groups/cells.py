@@ -1,4 +1,4 @@
-"""Cells: the intersections of levels of a few columns, as a list that is fixed before any label is looked at."""
+"""Cells: the intersections of levels of a few columns, as a list that is fixed before looking at any label."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +14,13 @@ from calibrant.groups.columns import Levels
 from calibrant.groups.rows import Rows
 
 LEAST_EVENTS = 5
-"""Expected number of the rarer outcome that a group needs."""
+"""Least expected number of rows of the rarer outcome in a group."""
 
 ALIKE = 0.8
-"""Groups that share more than this of the rows that either has are the same for all we can tell."""
+"""Groups with more than this share of the rows of either in common count as the same."""
 
 MOST_COMBINATIONS = 2500
-"""Combinations of columns that are looked at; with many columns, their depth is smaller."""
+"""Largest number of combinations of columns; with many columns, fewer are combined."""
 
 DENSE = 4
 """Tables of sums may have this many times as many entries as there are rows; larger ones are sorted instead."""
@@ -34,9 +34,9 @@ class Grid:
     ----------
     levels : tuple of Levels
     codes : tuple of ndarray of shape (n,)
-        -1 for a level that is no part of any group.
+        The level of every row; -1 for a level that belongs to no group.
     copies : ndarray of shape (n,) or None
-        How many rows each counts as; None for one.
+        Number of rows that each counts as; None for one.
     """
 
     levels: tuple[Levels, ...]
@@ -44,7 +44,7 @@ class Grid:
     copies: FloatArray | None = None
 
     def count(self, codes: IntArray, n_codes: int) -> FloatArray:
-        """Return how many rows have each of the codes 0, 1, ...; those of negative codes are not counted."""
+        """Return the number of rows with each of the codes 0, 1, ...; negative codes are not counted."""
         known = codes >= 0
         copies = None if self.copies is None else self.copies[known]
         return np.asarray(np.bincount(codes[known], copies, minlength=n_codes), dtype=np.float64)
@@ -62,7 +62,7 @@ class Grid:
 
 
 Cell = tuple[tuple[int, int], ...]
-"""Columns and their levels, by their places in a grid; empty for all rows."""
+"""Pairs of a column and a level, by their indices in a grid; empty for all rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Combination:
     ----------
     columns : tuple of int
     codes : ndarray of shape (n,)
-        The cell of every row, `len(cells)` for none.
+        Index of the cell of every row; `len(cells)` for none.
     cells : tuple of Cell
     """
 
@@ -105,14 +105,16 @@ def affordable_depth(n_columns: int, depth: int) -> int:
 def combinations_of(grid: Grid, sizes: "Sizes", depth: int) -> Iterator[Combination]:
     """Yield all rows as one cell, then the cells of every combination of up to `depth` columns.
 
-    A cell that is too small has no cell inside it that is large enough, so that its rows are left out of larger
-    combinations. A cell that holds nearly all rows of a larger one is left out.
+    A cell that is too small contains no cell that is large enough, so its rows are left out when more columns are
+    added. A cell that holds nearly all rows of a larger one is left out.
     """
     n = len(grid.codes[0])
     whole = Combination((), np.zeros(n, dtype=np.int64), ((),))
     yield whole
     known: dict[tuple[int, ...], _Counted] = {(): _counted(grid, whole)}
-    for goal in range(1, depth + 1):  # Again from the start, as the codes of all pairs take much more memory than time.
+    for goal in range(
+        1, depth + 1
+    ):  # From the start each time: keeping all codes costs more memory than it saves time.
         yield from _extended(grid, sizes, goal, whole, known)
 
 
@@ -132,7 +134,7 @@ def _extended(
 
 
 class _Counted(NamedTuple):
-    """How many rows each of the cells of a combination has, and one of its rows."""
+    """For each cell of a combination: a key, its number of rows, and one of its rows."""
 
     keys: IntArray
     counts: FloatArray
@@ -169,7 +171,7 @@ def _counted(grid: Grid, found: Combination) -> _Counted:
 
 
 def _keys_at(grid: Grid, columns: tuple[int, ...], rows: IntArray) -> IntArray:
-    """Return numbers that name the cells of rows."""
+    """Return numbers that identify the cells of rows."""
     key = np.zeros(len(rows), dtype=np.int64)
     for column in columns:
         key = key * len(grid.levels[column]) + grid.codes[column][rows]
@@ -185,7 +187,7 @@ def _without_copies(grid: Grid, found: Combination, known: "dict[tuple[int, ...]
             parent, keys = known[columns], _keys_at(grid, columns, own.example)
             order = np.argsort(parent.keys)
             place = order[np.minimum(np.searchsorted(parent.keys, keys, sorter=order), len(order) - 1)]
-            # Weights can make the larger cell count as too small; then it is no candidate itself.
+            # With weights, the larger cell may count as too small; then it is not a candidate itself.
             copies |= (parent.keys[place] == keys) & (own.counts > ALIKE * parent.counts[place])
     if not copies.any():
         return found
@@ -197,15 +199,15 @@ def _without_copies(grid: Grid, found: Combination, known: "dict[tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    r"""Which groups are large enough, by predictions and weights alone.
+    r"""The rule for groups that are large enough, which uses predictions and weights only.
 
     Parameters
     ----------
     rows : sequence of Rows
-        Of every event that is looked at.
+        The rows, for every event.
     least_rows : int
     are_copies : bool, default=False
-        Whether weights are numbers of copies: then a group needs sums of weights in place of effective numbers.
+        Whether weights are numbers of copies: then sums of weights count instead of effective numbers.
 
     Notes
     -----
@@ -219,7 +221,7 @@ class Sizes:
 
     @cached_property
     def _needs(self) -> list[tuple[FloatArray, FloatArray | None, float]]:
-        """What is summed, the squares of which the sums are an effective number, and the least such number."""
+        """For each requirement: values to sum, squares for an effective number (or None), and the least number."""
         weights = self.rows[0].weights
         squares = weights**2 if np.any(weights != 1.0) and not self.are_copies else None
         found = [(weights, squares, float(self.least_rows))]
@@ -228,7 +230,7 @@ class Sizes:
         return found
 
     def large(self, inside: IntArray, keys: IntArray, n_keys: int) -> BoolArray:
-        """Return which of the groups that the keys of some rows name are large enough, for every event."""
+        """Return which groups are large enough for every event, given rows and the key of the group of each."""
         found = np.ones(n_keys, dtype=bool)
         for values, squares, least in self._needs:
             sums = np.bincount(keys, values[inside], minlength=n_keys)
@@ -239,7 +241,7 @@ class Sizes:
         return found
 
 
-def alike_levels(grid: Grid) -> Grid:
+def without_alike_levels(grid: Grid) -> Grid:
     """Return the grid without levels that hold nearly the same rows as a level of an earlier column.
 
     Two groups are alike if more than `ALIKE` of the rows that either has are in both.
@@ -260,7 +262,7 @@ def alike_levels(grid: Grid) -> Grid:
     return replace(grid, codes=tuple(kept))
 
 
-def common_levels(grid: Grid, least_rows: int) -> Grid:
+def without_rare_levels(grid: Grid, least_rows: int) -> Grid:
     """Return the grid without levels that are rarer than any group may be."""
     kept = []
     for codes, levels in zip(grid.codes, grid.levels, strict=True):

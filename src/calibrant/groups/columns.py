@@ -17,7 +17,7 @@ FEW_VALUES = 12
 """Numbers with at most this many distinct values are taken as categories."""
 
 ROWS_PER_VALUE = 20
-"""Texts with more distinct values than rows divided by this are names of rows, not of groups."""
+"""A column of texts with fewer rows per distinct value than this names rows, not groups."""
 
 MISSING_TEXTS = frozenset(["", "na", "n/a", "nan", "null", "none", "<na>"])
 
@@ -27,7 +27,7 @@ LONGEST_LEVEL = 40
 
 @dataclass(frozen=True)
 class Levels:
-    """How the values of one column are cut into levels 0, 1, ..., the last of which is "missing".
+    """The levels 0, 1, ... that the values of a column are cut into; the last is "missing".
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class Levels:
     texts : tuple of str
         The categories of a column of categories; empty for a column of numbers.
     edges : tuple of float
-        Where a column of numbers is cut: level j holds the numbers above edge j - 1, up to and with edge j.
+        Where a column of numbers is cut: level j holds the numbers above edge j - 1, up to and including edge j.
     are_numbers : bool
-        Whether the values are numbers, as which texts are then read.
+        Whether the values are numbers, also if they are categories.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Levels:
     are_numbers: bool = False
 
     def __len__(self) -> int:
-        """Return the number of levels, that of missing values included."""
+        """Return the number of levels, including that of missing values."""
         return len(self.texts or (*self.edges, None)) + 1
 
     @property
@@ -55,7 +55,7 @@ class Levels:
         return not self.texts
 
     def codes(self, values: NDArray[np.generic]) -> IntArray:
-        """Return the level of each value, as `as_values` gives them; -1 for a category that is not known."""
+        """Return the level of each value of a column of `as_table`; -1 for an unknown category."""
         if self.is_cut:
             found = np.searchsorted(np.asarray(self.edges), values, side="left")
             return np.where(np.isnan(values), len(self) - 1, found).astype(np.int64)
@@ -75,7 +75,7 @@ class Levels:
 
 
 def range_label(name: str, edges: Sequence[float], first: int, last: int) -> str:
-    """Return the words for the ranges from the first to the last, of which the outermost have no end.
+    """Return the words for the ranges from the first to the last; the outermost are unbounded.
 
     Examples
     --------
@@ -90,15 +90,24 @@ def range_label(name: str, edges: Sequence[float], first: int, last: int) -> str
 
 
 def _written(number: float) -> str:
-    """Return four digits, and zeros in place of powers of ten that are not too large."""
+    """Write a number with four significant digits, and without a power of ten unless it is very large."""
     text = significant(number, 4)
     return decimals(float(text), 0) if "e+" in text and abs(number) < 1e9 else text
 
 
-def as_table(features: object, n_rows: int) -> dict[str, NDArray[np.generic]]:
+def as_table(
+    features: object, n_rows: int, are_numbers: Mapping[str, bool] | None = None
+) -> dict[str, NDArray[np.generic]]:
     """Return the columns of a data frame, a mapping, or a matrix, by name.
 
     Each is an array of floats, in which NaN is missing, or of objects: texts, and None where a value is missing.
+
+    Parameters
+    ----------
+    features : data frame, mapping of names to arrays, or array of shape (n, d)
+    n_rows : int
+    are_numbers : mapping of str to bool, optional
+        Columns whose kind is known, as they were learnt from before. The kind of others depends on their values.
     """
     columns = _columns_of(features)
     if not columns:
@@ -111,7 +120,27 @@ def as_table(features: object, n_rows: int) -> dict[str, NDArray[np.generic]]:
                 f"features must have one value per row in every column, but {printable(name, 60)!r} has shape "
                 f"{values.shape} for {n_rows} rows. Make sure that both come from the same rows."
             )
-    return {name: as_values(values) for name, values in columns.items()}
+    kinds = are_numbers or {}
+    return {
+        name: _of_kind(name, values, are_numbers=kinds[name]) if name in kinds else as_values(values)
+        for name, values in columns.items()
+    }
+
+
+def _of_kind(name: str, values: NDArray[np.generic], *, are_numbers: bool) -> NDArray[np.generic]:
+    """Return a column as numbers or as texts, whichever it was when the groups were learnt."""
+    if not are_numbers:
+        return as_texts(values)
+    found = as_values(values)
+    if found.dtype.kind == "f":
+        return found
+    text = next((value for value in found.tolist() if value is not None), None)
+    if text is None:
+        return np.full(len(found), np.nan)
+    raise InputError(
+        f"features must hold numbers in the column {name!r}, as they did when the groups were learnt, but hold "
+        f"{text!r:.60}."
+    )
 
 
 def _columns_of(features: object) -> dict[str, NDArray[np.generic]]:
@@ -146,7 +175,7 @@ def _column(values: object, name: str) -> NDArray[np.generic]:
 def as_values(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Return a column as floats with NaN where a value is missing, or as texts with None.
 
-    Texts of which all are numbers become numbers: so does a column of a file in which some cells are empty.
+    Texts become numbers if all of them are, as in a column of a file in which some fields are empty.
 
     Examples
     --------
@@ -168,7 +197,23 @@ def as_values(values: NDArray[np.generic]) -> NDArray[np.generic]:
     if numbers and all(np.isfinite(number) for number in numbers.values()):
         table: dict[object, float] = {key: np.nan if text is None else numbers[text] for key, text in distinct.items()}
         return np.array([*map(table.__getitem__, values.tolist())], dtype=np.float64)
-    return np.array([*map(distinct.__getitem__, values.tolist()), None], dtype=object)[:-1]
+    return as_texts(values)
+
+
+def as_texts(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Return a column as texts with None where a value is missing.
+
+    Examples
+    --------
+    >>> as_texts(np.array(["007", ""], dtype=object)).tolist(), as_texts(np.array([7.0, 2.5])).tolist()
+    (['007', None], ['7', '2.5'])
+    """
+    if values.dtype.kind in "fiu":
+        texts = number_texts(np.asarray(as_values(values), dtype=np.float64))
+    else:
+        distinct: dict[object, str | None] = {value: _text(value) for value in dict.fromkeys(values.tolist())}
+        texts = [*map(distinct.__getitem__, values.tolist())]
+    return np.array([*texts, None], dtype=object)[:-1]  # With None at the end, so that it is an array of objects.
 
 
 def _text(value: object) -> str | None:
@@ -179,7 +224,7 @@ def _text(value: object) -> str | None:
 
 
 def number_texts(values: FloatArray) -> list[str | None]:
-    """Return numbers as texts, whole ones without a point, and None for NaN.
+    """Return numbers as texts, integers without a decimal point, and None for NaN.
 
     Examples
     --------
@@ -191,9 +236,9 @@ def number_texts(values: FloatArray) -> list[str | None]:
 
 
 def cut_into_levels(name: str, values: NDArray[np.generic], n_cuts: int) -> Levels | str:
-    """Return the levels of a column by its values alone, or why it has none that groups could be made of.
+    """Return the levels of a column, which depend on its values only, or the reason why it cannot define groups.
 
-    Numbers are cut at quantiles, `n_cuts` of them, unless they have few distinct values.
+    Numbers are cut at `n_cuts` quantiles, unless they have few distinct values.
 
     Examples
     --------
@@ -232,14 +277,14 @@ def _categories(name: str, values: NDArray[np.generic]) -> Levels | str:
 
 
 def _no_groups(n_distinct: int, some_missing: bool) -> str | None:
-    """Say why a column has no two groups, if it has not."""
+    """Return the reason why a column does not define two groups, or None."""
     if not n_distinct:
         return "all values are missing"
     return "all values are the same" if n_distinct == 1 and not some_missing else None
 
 
 def need_columns(names: Sequence[str], table: Mapping[str, object]) -> None:
-    """Refuse features that lack a column which was there when the groups were learnt."""
+    """Refuse features that lack a column from which the groups were learnt."""
     for name in names:
         if name not in table:
             raise InputError(

@@ -15,18 +15,18 @@ from calibrant.groups.rows import Rows
 from calibrant.groups.tails import CERTAIN, EventSum
 
 LEAST_CLUSTERS = 30
-"""Clusters that a group needs, if rows of a cluster depend on each other."""
+"""Least number of clusters in a group, if rows of a cluster depend on each other."""
 
 
 class Sums(NamedTuple):
-    """Sums over cells: residuals, and their variances if the predictions are right."""
+    """Sums over cells: of residuals, and of their variances under calibration."""
 
     residuals: FloatArray
     variances: FloatArray
 
     @property
     def z(self) -> FloatArray:
-        """Standardised sums of the residuals, 0 where there is no variance."""
+        """Standardised sums of the residuals; 0 where the variance is 0."""
         ok = self.variances > 0
         return np.divide(
             self.residuals,
@@ -51,11 +51,11 @@ class Evidence(ABC):
 
     @abstractmethod
     def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
-        """Return limits of the mean of observed minus predicted, which the level is the chance to miss."""
+        """Return limits of the mean of observed minus predicted, which miss it with probability `level`."""
 
     @abstractmethod
     def are_testable(self, cells: Combination) -> BoolArray:
-        """Return which cells have what a test needs beside rows."""
+        """Return which cells meet the requirements of the test other than their number of rows."""
 
     def take(self, some: BoolArray) -> "Evidence":
         """Return the evidence of some of the rows."""
@@ -83,13 +83,13 @@ class SeparateRows(Evidence):
         return Sums(*(cells.sums(values) for values in self._values))
 
     def are_testable(self, cells: Combination) -> BoolArray:
-        """Return that all of them do."""
+        """Return True for all cells."""
         return np.ones(len(cells.cells), dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
 class IndependentRows(SeparateRows):
-    """Every row is an event of its own, given its prediction."""
+    """Events that are independent, given their predictions."""
 
     rows: Rows
 
@@ -98,7 +98,7 @@ class IndependentRows(SeparateRows):
         return self._law(inside).pvalue
 
     def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
-        """Return the limits at which either tail of the law of the events has half of the level."""
+        """Return the limits at which either tail of the law of the events has probability level / 2."""
         some = self.rows.take(inside)
         law = self._law(inside)
         probs = np.clip(some.probs, CERTAIN, 1 - CERTAIN)
@@ -158,7 +158,7 @@ class ClusteredRows(Evidence):
         return ClusteredRows(self.rows.take(some), self.clusters[some])
 
     def _by_cluster(self, cells: Combination) -> tuple[IntArray, FloatArray]:
-        """Return the sum of the residuals for every pair of a cell and a cluster in it, and the cell of each."""
+        """Return the cell and the sum of the residuals of every pair of a cell and a cluster in it."""
         n_clusters = int(self.clusters.max()) + 1
         pairs, place = np.unique(cells.codes * n_clusters + self.clusters, return_inverse=True)
         return pairs // n_clusters, np.asarray(np.bincount(place, self.rows.residuals), dtype=np.float64)

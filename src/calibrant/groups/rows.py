@@ -1,4 +1,4 @@
-"""What the sums of a group are made of."""
+"""Outcomes and predictions of the rows, from which the sums of groups are computed."""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,15 +12,15 @@ from calibrant._core.roots import root
 from calibrant.groups.tails import CERTAIN
 
 PRECISION = 1e-9
-"""By how much a fitted shift of log-odds may be wrong; the loss is then off by about its square."""
+"""Largest error of a fitted shift of log-odds; the error of the loss is about its square."""
 
 ROOM = 1e-3
-"""How far beyond the smallest and the largest shift that it can be the fit looks, so that rounding hides neither."""
+"""Margin around the bounds of the fitted shift, so that rounding does not exclude it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Outcomes beside what is expected of them, for one event.
+    """Outcomes and predictions of one event.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Rows:
 
     @property
     def variances(self) -> FloatArray:
-        """Variances of the residuals, if the predictions are right."""
+        """Variances of the residuals under calibration."""
         return np.asarray(self.weights**2 * self.probs * (1 - self.probs))
 
     def take(self, some: BoolArray) -> Self:
@@ -51,7 +51,7 @@ class Rows:
         return replace(self, probs=self.probs[rows], events=self.events[rows], weights=self.weights[rows])
 
     def explained(self, inside: BoolArray) -> Self:
-        """Return the rows after the log-odds of a group are moved to where its outcomes are met."""
+        """Return the rows after the log-odds of a group are moved to fit its outcomes."""
         probs = self.probs.copy()
         some = self.take(inside)
         probs[inside] = expit(_log_odds(some) + offset(some))
@@ -60,33 +60,33 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ScoreRows(Rows):
-    """Scores of which mean and variance are known if the forecasts are right, in the place of events.
+    """Scores instead of events, whose mean (`probs`) and variance are known under calibration.
 
     Attributes
     ----------
     variance : float
-        Of every score.
+        Variance of every score.
     """
 
     variance: float
 
     @property
     def variances(self) -> FloatArray:
-        """Variances of the weighted residuals, if the forecasts are right."""
+        """Variances of the weighted residuals under calibration."""
         return np.asarray(self.weights**2 * self.variance)
 
     def explained(self, inside: BoolArray) -> Self:
-        """Return the rows after the mean of the scores of a group is moved to where it is expected."""
+        """Return the rows after the mean score of a group is moved to its expected value."""
         events = self.events.copy()
         events[inside] -= np.average(events[inside] - self.probs[inside], weights=self.weights[inside])
         return replace(self, events=events)
 
 
 def offset(rows: Rows) -> float:
-    """Return by how much the log-odds of all rows are to be moved for their outcomes to be most likely.
+    """Return the shift of the log-odds of all rows that maximises the likelihood of their outcomes.
 
-    Where all outcomes are alike, no finite number is: half a row of mean weight then counts as the other outcome, and
-    the log-odds are not moved away from the outcomes.
+    If all outcomes are the same, the maximum is infinite: half a row of mean weight then counts as the other outcome,
+    and the log-odds are never moved away from the outcomes.
     """
     if not len(rows.probs):
         return 0.0
@@ -100,8 +100,8 @@ def offset(rows: Rows) -> float:
     def excess(shift: float) -> float:
         return float(shares @ expit(odds + shift)) - happened
 
-    # Not by Newton's method: of predictions near 0 and 1 the curvature is lost, and with it the way back from too far.
-    # Rows of equal predictions would need what either end is.
+    # Not by Newton's method, which may go too far where predictions near 0 and 1 have no curvature. The shift lies
+    # between the shifts that rows all equal to the largest, or to the smallest, prediction would need.
     level = math.log(happened / other)
     low, high = level - float(odds.max()) - ROOM, level - float(odds.min()) + ROOM
     shift = root(excess, low, high, xtol=PRECISION)
@@ -111,7 +111,7 @@ def offset(rows: Rows) -> float:
 
 
 def saved(rows: Rows, shift: float) -> float:
-    """Return by how much the weighted sum of log losses falls if all log-odds are moved."""
+    """Return the decrease of the weighted sum of log losses if all log-odds are shifted."""
     log_odds = _log_odds(rows)
     growth = np.logaddexp(0.0, log_odds + shift) - np.logaddexp(0.0, log_odds)
     return float(rows.weights @ (rows.events * shift - growth))
@@ -123,10 +123,10 @@ def _log_odds(rows: Rows) -> FloatArray:
 
 
 def worth_of(rows: Rows, inside: BoolArray, half: BoolArray, *, both: bool) -> float:
-    """Return by how much the mean log loss of all rows falls, measured on rows that the offset was not learnt from.
+    """Return the decrease of the mean log loss of all rows, measured on rows that the offset was not learnt from.
 
-    For a leaf the first half learns and the second measures, as it did for the tree; for a cell also the other way
-    round.
+    The offset is learnt from the first half and measured on the second, as for the leaves of the tree; with `both`, as
+    for cells, also the other way round.
     """
     total, mass = 0.0, 0.0
     for learnt in (half, ~half) if both else (half,):

@@ -1,4 +1,4 @@
-"""How likely a sum of scores of forecasts is if the forecasts are right."""
+"""The law of a sum of scores of forecasts under calibration."""
 
 import math
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from calibrant._core.laws import normal_tail
 from calibrant._core.roots import root
 
 LARGEST_TILT = 300.0
-"""Largest tilt; a sum that needs more is as unlikely as can be told apart."""
+"""Largest tilt, which is enough for any probability that matters."""
 
 MOST_WEIGHTS = 512
-"""Distinct weights that are told apart; of more, neighbours share the root of their mean square."""
+"""Largest number of distinct weights; if there are more, neighbours are replaced by their root mean square."""
 
 NODES, NODE_WEIGHTS = (0.5 * np.polynomial.legendre.leggauss(64)[0] + 0.5, 0.5 * np.polynomial.legendre.leggauss(64)[1])
 """Gauss-Legendre quadrature on [0, 1]."""
@@ -23,13 +23,13 @@ NODES, NODE_WEIGHTS = (0.5 * np.polynomial.legendre.leggauss(64)[0] + 0.5, 0.5 *
 
 @dataclass(frozen=True)
 class TransformScore:
-    """A score of a transform, of which the law is known if the transform is uniform.
+    """A score of a transform, whose law is known if the transform is uniform.
 
     Attributes
     ----------
     name : str
     mean, variance : float
-        If the transform is uniform.
+        Moments of the score of a uniform transform.
     of : callable
         From transforms to scores.
     """
@@ -46,18 +46,18 @@ class TransformScore:
 
 
 BIAS = TransformScore("bias", 1 / 2, 1 / 12, lambda u: u)
-r"""The transform itself: its mean is above 1/2 where targets are larger than predicted."""
+"""The transform itself: its mean is above 1/2 if targets are larger than predicted."""
 
 SPREAD = TransformScore("spread", 1 / 3, 4 / 45, lambda u: (2 * u - 1) ** 2)
-r""":math:`(2 u - 1)^2`: its mean is above 1/3 where targets lie farther out than predicted."""
+"""(2 u - 1)^2: its mean is above 1/3 if targets lie farther out than predicted."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreSum:
     r"""The law of :math:`T = \sum_i w_i (g(U_i) - E g)` for uniform :math:`U_i`, and the value that was observed.
 
-    Its tail is that of Lugannani and Rice, by the cumulant generating function :math:`\sum_i K(w_i s)` with
-    :math:`K(s) = \log \int_0^1 e^{s (g(u) - E g)} du`, an integral by 64 nodes.
+    Its tail is approximated by the formula of Lugannani and Rice, with the cumulant generating function
+    :math:`\sum_i K(w_i s)`, :math:`K(s) = \log \int_0^1 e^{s (g(u) - E g)} du`, integrated with 64 nodes.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class ScoreSum:
 
     @property
     def pvalue(self) -> float:
-        """Twice the smaller of both tails, at most 1."""
+        """Twice the smaller tail, at most 1."""
         upper = self._upper()
         return min(1.0, 2 * min(upper, 1 - upper) if 1e-6 < upper < 1 - 1e-6 else 2 * self._far())
 
     @cached_property
     def _kinds(self) -> tuple[FloatArray, FloatArray]:
-        """Distinct weights, and how many rows have each."""
+        """Distinct weights, and the number of rows with each."""
         values, counts = np.unique(self.weights, return_counts=True)
         if len(values) <= MOST_WEIGHTS:
             return values, counts.astype(np.float64)
@@ -138,7 +138,7 @@ class ScoreSum:
         return min(max(normal_tail(omega) + density * (1 / upsilon - 1 / omega), 0.0), 1.0)
 
     def _far(self) -> float:
-        """Return the smaller tail, of which the other has no digits."""
+        """Return the smaller tail if it is so small that 1 minus the other would lose its digits."""
         omega, upsilon = (abs(number) for number in self._signed())
         density = math.exp(-(omega**2) / 2) / math.sqrt(2 * math.pi)
         return max(normal_tail(omega) + density * (1 / upsilon - 1 / omega), 0.0)

@@ -15,20 +15,20 @@ from calibrant._core.laws import normal_quantile
 from calibrant._core.steps import portion, told
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, common_levels
+from calibrant.groups.cells import Grid, Sizes, affordable_depth, without_alike_levels, without_rare_levels
 from calibrant.groups.columns import Levels, as_table, cut_into_levels
 from calibrant.groups.showing import arranged, as_found, explain, headline
-from calibrant.groups.subjects import Classes, Laws, Subject
+from calibrant.groups.subjects import Classes, Distributions, Subject
 from calibrant.groups.tested import FINE_CUTS, Part, Tested, draw_half, tested_cells, tested_leaves
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Detectable, FoundGroup, GroupFindings
 
 SHARES = (0.5, 0.25, 0.1, 0.05)
-"""Shares of the rows for which it is said what would have been found."""
+"""Sizes of groups, as shares of the rows, for which the detectable error is given."""
 
 POWER = 0.8
-"""Probability with which it would have been found."""
+"""Probability with which a detectable error is found."""
 
 
 @dataclass(frozen=True)
@@ -40,44 +40,45 @@ class GroupSearch:
     depth : int, default=3
         Groups are intersections of levels of up to this many columns.
     leaves : int, default=6
-        Leaves of the tree at most; 1 for no tree.
+        Largest number of leaves of the tree; 1 for no tree.
     alpha : float, default=0.05
         If the predictions are right, the probability that any group is found is at most this.
     least_rows : int, default=50
-        Rows that a group needs; it also needs 5 expected rows of the rarer outcome.
+        Least number of rows of a group, which also needs 5 expected rows of the rarer outcome.
     cuts : int, default=2
-        Quantiles at which columns of numbers are cut for the list of groups: 2 give thirds.
+        Number of quantiles at which columns of numbers are cut for the list of groups: 2 give thirds.
     classes : {"top", "each"}, default="top"
-        With more than two classes: whether the predicted class is right, or every class against the rest.
+        The event with more than two classes: that the predicted class is right, or every class against the rest.
 
     Notes
     -----
     Two searches share `alpha` equally.
 
-    1. *Cells.* The list of groups is fixed by features and predictions before any label is looked at: every
-       intersection of levels that is large enough, and all rows. Every group is tested on all rows. If the predictions
-       are right, the number of events in a group is a sum of independent events with known probabilities; its two-sided
-       p-value is exact up to 500 rows and a saddlepoint approximation above (`calibrant.groups.tails`). Holm's method
-       takes account of the number of groups. For a list that is fixed this finds more than testing on a second half.
-    2. *Tree.* One half of the rows grows a tree on the residuals, with columns of numbers in finer cuts, sets of
-       categories, and the prediction itself as a column; the other half tests its leaves, again with Holm's method.
-       A group that was found by looking at labels cannot be tested on these labels.
+    1. *Cells.* The list of groups is fixed by features and predictions before looking at any label: every intersection
+       of levels that is large enough, and all rows. Every group is tested on all rows. If the predictions are right,
+       the number of events in a group is a sum of independent events with known probabilities; its two-sided p-value is
+       exact up to 500 rows, and a saddlepoint approximation above (`calibrant.groups.tails`). Holm's method accounts
+       for the number of groups. For a fixed list this finds more than testing on a second half of the rows.
+    2. *Tree.* A tree is grown on the residuals of one half of the rows, with columns of numbers in finer cuts, sets of
+       categories, and the prediction itself as a column. Its leaves are tested on the other half, again with Holm's
+       method: a group that was found by looking at labels cannot be tested on these labels.
 
     Levels of a column that hold nearly the same rows as a level of an earlier one are left out, as are groups with
     nearly all rows of a larger group (more than 80%), columns with one value, and columns of texts that name rows.
-    A missing value is a level of its own. Weights are relative: :math:`z_S = \sum_S w (y - p) / \sqrt{\sum_S w^2 p (1 -
+    Missing values form their own level. Weights are relative: :math:`z_S = \sum_S w (y - p) / \sqrt{\sum_S w^2 p (1 -
     p)}`. With clusters, halves hold whole clusters, and variances are those of sums over clusters.
 
-    *Forecasts.* With the transform :math:`u = F(y)`, uniform if the forecast is right (of ensembles a randomised rank,
-    of quantiles a random place between two of them), every group is tested for its mean, 1/2, and for that of
-    :math:`(2 u - 1)^2`, 1/3: forecasts that are too low or too high, too narrow or too wide. Both belong to one list.
-    Their sums are those of independent variables of a known law, whose tail is that of Lugannani and Rice. The tree may
-    also split medians and widths of the forecasts, other than ensembles: a target is exchangeable with the members, but
-    not independent of how far apart these happen to be. For the same reason no feature may be made of members.
-    What a fix is worth is the fall of the CRPS.
+    *Forecasts.* The transform :math:`u = F(y)` is uniform if the forecast is right; for ensembles it is a randomised
+    rank, and for quantiles a random number between two levels. Every group is tested for its mean, 1/2, and for that of
+    :math:`(2 u - 1)^2`, 1/3: forecasts that are too low or too high, too narrow or too wide. Both tests belong to one
+    list. Their sums are those of independent variables of a known law, whose tail is approximated by the formula of
+    Lugannani and Rice. The tree may also split by median and width of the forecasts, except for ensembles: a target is
+    exchangeable with the members, but not independent of how far apart these happen to be. For the same reason no
+    feature may be computed from the members. The worth of a fix is the decrease of the CRPS.
 
-    Limits of a group's size belong to the groups that were found: with R of m found, each has the level 1 - R alpha /
-    m, so that the expected share of limits that miss is at most alpha (Benjamini and Yekutieli), and none includes 0.
+    Limits of a group's size account for the selection of the groups that were found: with R of m found, each has the
+    level 1 - R alpha / m, so that the expected share of limits that miss is at most alpha (Benjamini and Yekutieli),
+    and none includes 0.
 
     References
     ----------
@@ -129,11 +130,11 @@ class GroupSearch:
             With `y_prob`, the labels.
         y_prob, sample_weight : array-like, optional
         features : data frame, mapping of names to arrays, or array of shape (n, d)
-            Of the same rows. Data frames of polars, pandas and others that narwhals knows.
+            Features of the same rows; data frames of polars, pandas and others that narwhals supports.
         clusters : array-like of shape (n,), optional
-            Rows with the same value depend on each other.
+            Rows with the same value may depend on each other.
         rng : Generator, int or None
-            Draws the halves; of ensembles and quantiles, also where in its interval a transform lies.
+            Draws the halves; for ensembles and quantiles, also the transforms within their intervals.
         """
         given = as_data(data, y_prob, sample_weight)
         found = given if isinstance(given, Forecasts) else check_predictions(given, "data")
@@ -155,7 +156,7 @@ class GroupSearch:
             leaves = self._leaves(subject, grid, table, half)
         share = 0.5 if leaves.n_tested else 1.0
         sizes = Sizes([each.rows for each in subject.evidence], self.least_rows)
-        distinct = alike_levels(common_levels(grid, self.least_rows))
+        distinct = without_alike_levels(without_rare_levels(grid, self.least_rows))
         with portion(1, 3):
             cells = tested_cells(subject.evidence, distinct, sizes, depth, share * self.alpha)
         with portion(2, 3):
@@ -165,7 +166,7 @@ class GroupSearch:
         self, data: Predictions | Forecasts, cluster: IntArray | None, generator: np.random.Generator
     ) -> Subject:
         if isinstance(data, Forecasts):
-            return Laws(data, cluster, generator)
+            return Distributions(data, cluster, generator)
         return Classes.of(data, self.classes, cluster)
 
     def _check_rows(self, data: Predictions | Forecasts) -> None:
@@ -178,7 +179,7 @@ class GroupSearch:
             )
 
     def _leaves(self, subject: Subject, grid: Grid, table: dict[str, NDArray[np.generic]], half: BoolArray) -> Part:
-        """Test the leaves of a tree, which may cut columns of numbers finer than the list does."""
+        """Test the leaves of a tree, which may cut columns of numbers more finely than the list does."""
         if self.leaves == 1 or min(half.sum(), (~half).sum()) < 2 * self.least_rows:
             return Part([], 0)
         return tested_leaves(subject.evidence, _finer(grid, table) | _own(subject.columns), half, self)
@@ -210,7 +211,7 @@ class GroupSearch:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Everything that was tested, and what of it is shown."""
+    """Everything that was tested, and the groups that are shown."""
 
     search: GroupSearch
     subject: Subject
@@ -220,7 +221,7 @@ class _Search:
     share: float
 
     def found(self) -> tuple[tuple[FoundGroup, ...], int]:
-        """Return the groups that were found, arranged, and how many there are."""
+        """Return the groups that were found, arranged, and their number before the weakest are left out."""
         chosen = []
         for part in (self.cells, self.leaves):
             hits = part.hits(self.search.alpha * self.share)
@@ -240,7 +241,7 @@ class _Search:
         return as_found(one, evidence, self.share, level, worth=worth, stands_alone=alone, **named)
 
     def detectable(self) -> tuple[Detectable, ...]:
-        """Return which errors of groups of the list would have been found."""
+        """Return the errors that would have been found, for groups of several sizes."""
         rows = self.subject.evidence[0].rows
         spread = float(np.sqrt(rows.variances.sum() / len(rows.probs)))
         far = normal_quantile(1 - self.search.alpha * self.share / self.cells.n_tested / 2) + normal_quantile(POWER)
@@ -259,12 +260,12 @@ def _levels(table: dict[str, NDArray[np.generic]], cuts: int) -> tuple[list[Leve
     columns = [each for each in read.values() if isinstance(each, Levels)]
     if not columns:
         why = "; ".join(f"{name!r}: {reason}" for name, reason in left_out.items())
-        raise InputError(f"features must have a column that groups can be made of, but have none ({why}).")
+        raise InputError(f"features must have a column that can define groups, but have none ({why}).")
     return columns, left_out
 
 
 def _finer(grid: Grid, table: dict[str, NDArray[np.generic]]) -> dict[Levels, IntArray]:
-    """Return the columns with numbers in finer cuts, and the levels of the rows."""
+    """Return the columns with finer cuts of numbers, and the levels of the rows."""
     found = {}
     for levels, codes in zip(grid.levels, grid.codes, strict=True):
         fine = cut_into_levels(levels.name, table[levels.name], FINE_CUTS) if levels.is_cut else levels
@@ -274,7 +275,7 @@ def _finer(grid: Grid, table: dict[str, NDArray[np.generic]]) -> dict[Levels, In
 
 
 def _own(columns: Mapping[str, FloatArray]) -> dict[Levels, IntArray]:
-    """Return what the forecasts themselves offer a tree to split."""
+    """Return the columns that come from the forecasts themselves, cut into levels, and the levels of the rows."""
     found = {name: cut_into_levels(name, values, FINE_CUTS) for name, values in columns.items()}
     return {each: each.codes(columns[name]) for name, each in found.items() if isinstance(each, Levels) and each.is_cut}
 

@@ -1,4 +1,4 @@
-"""Groups as they are shown: which stand alone, their error, what fixing it is worth, and all of it in words."""
+"""Groups as they are shown: which stand alone, their error, the worth of a fix, and all of it in words."""
 
 from collections.abc import Callable, Sequence
 from math import pi
@@ -15,13 +15,13 @@ from calibrant.groups.tested import Tested
 from calibrant.results import FoundGroup, GroupFindings
 
 MOST = 100
-"""Groups that are kept: of thousands, nearly all overlap."""
+"""Largest number of groups that are kept: of thousands, nearly all overlap."""
 
 EXPLAINED = 3.0
-"""A group whose z is below this after others are fixed does not stand alone."""
+"""A group whose z is below this once others are fixed does not stand alone."""
 
 STEPS = 20
-"""Groups that can stand alone, at most."""
+"""Largest number of groups that stand alone."""
 
 Chosen = tuple[Tested, float]
 
@@ -29,11 +29,11 @@ Chosen = tuple[Tested, float]
 def arranged(
     chosen: Sequence[Chosen], rows_of: Callable[[int, Sequence[BoolArray]], Rows]
 ) -> list[tuple[Tested, float, bool]]:
-    """Return the strongest groups, those that stand alone first, each with its level.
+    """Return the strongest groups, those that stand alone first, each with its level and whether it stands alone.
 
     The group with the largest z is taken, the log-odds of its rows are moved, and the z of all others are computed
-    again; and so on, until none is left that is off. This only sorts what was found: it tests nothing. `rows_of` gives
-    the rows of an event, and may take into account which groups stand alone for earlier events.
+    again, until none is off any more. This only sorts what was found; it tests nothing. `rows_of` returns the rows of
+    an event, and may take into account which groups stand alone for earlier events.
     """
     strongest = sorted(chosen, key=lambda one: -abs(one[0].z))[:MOST]
     alone, before = list[int](), list[BoolArray]()
@@ -48,7 +48,7 @@ def arranged(
 
 
 def _explaining(rows: Rows, masks: BoolArray, *, is_first: bool) -> list[int]:
-    """Return the groups that explain the others, in the order in which they do; the first of all always does."""
+    """Return the groups that explain the others, in order; the first group of the first event always does."""
     found = list[int]()
     while len(found) < min(STEPS, len(masks)):
         z = _scores(rows, masks)
@@ -77,7 +77,7 @@ def as_found(
     stands_alone: bool,
     **named: Unpack[Named],
 ) -> FoundGroup:
-    """Return a group with its numbers; without a level it has no limits."""
+    """Return a group with its numbers; without limits if there is no level."""
     inside = one.inside
     judged = evidence if one.tested is None else evidence.take(one.tested)
     inside = inside if one.tested is None else inside[one.tested]
@@ -105,19 +105,19 @@ def as_found(
 
 
 MOST_NAMED = 2
-"""Groups that the headline names."""
+"""Largest number of groups that the headline names."""
 
 PER_SD = 2 * pi**0.5
-"""By how many standard deviations a normal forecast is shifted, if the mean of its transforms is moved by 1: a small
-shift by b moves it by b times the mean of the squared normal density, 1 / (2 sqrt(pi))."""
+"""Shift of normal forecasts, in standard deviations, per change of the mean transform: a small shift b changes that
+mean by b times the integral of the squared normal density, 1 / (2 sqrt(pi))."""
 
 
 def headline(found: GroupFindings) -> str:
-    """Say in one sentence what was found."""
+    """Return the findings in one sentence."""
     looked = found.n_cells + found.n_leaves
     what = "forecasts" if found.of_forecasts else "predictions"
     if not found.found:
-        return f"No group was found in which {what} are off, among {count(looked)} looked at."
+        return f"No group was found in which {what} are off, among {count(looked)} tested."
     main = [group for group in found.found if group.stands_alone]
     if whole := [group for group in main if not group.columns]:
         named = " and ".join(f"{group.direction} on all rows ({_means(group)})" for group in whole)
@@ -129,7 +129,7 @@ def headline(found: GroupFindings) -> str:
 
 
 def explain(found: GroupFindings) -> str:
-    """Say what the outcome means: how many were looked at, with which error, and what could have been found."""
+    """Explain the outcome: how many groups were tested, with which error rate, and what could have been found."""
     sentences = [_all_rows(found)]
     if found.found:
         overlap = found.n_found - sum(group.stands_alone for group in found.found)
@@ -141,7 +141,7 @@ def explain(found: GroupFindings) -> str:
             )
         one = "forecast" if found.of_forecasts else "prediction"
         sentences.append(
-            f"If no {one} were off, anything would be found with a probability of {percent(found.alpha)} at most."
+            f"If no {one} were off, the probability of finding any group would be at most {percent(found.alpha)}."
         )
     else:
         looked = _looked(found)
@@ -152,7 +152,7 @@ def explain(found: GroupFindings) -> str:
 
 
 def _looked(found: GroupFindings) -> str:
-    twice = ", each counted for place and for width" if found.of_forecasts else ""
+    twice = ", each counted once for location and once for spread" if found.of_forecasts else ""
     cells = f"{counted(found.n_cells, 'group')} of up to {counted(found.depth, 'column')}"
     return cells + (f" and {counted(found.n_leaves, 'leaf', 'leaves')} of a tree" if found.n_leaves else "") + twice
 
@@ -178,7 +178,7 @@ def _all_rows(found: GroupFindings) -> str:
 
 
 def _could(found: GroupFindings) -> list[str]:
-    """Say what would have been found, for the sizes at both ends."""
+    """Say which errors would have been found, for the largest and the smallest size of groups."""
     if not found.detectable:
         return []
     sizes = {each.n_rows: each for each in (found.detectable[0], found.detectable[-1])}

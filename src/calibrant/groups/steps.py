@@ -1,4 +1,4 @@
-"""The steps of group boosting: one group after another, and in it the logit of one class."""
+"""The steps of group boosting: each moves the logit of one class in one group."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -17,18 +17,18 @@ from calibrant.groups.cells import (
     Grid,
     Sizes,
     affordable_depth,
-    alike_levels,
     combinations_of,
-    common_levels,
+    without_alike_levels,
+    without_rare_levels,
 )
 from calibrant.groups.evidence import Sums
 from calibrant.groups.rows import Rows
 
 LEAST_BAR = 3.0
-"""No group enters whose z is at most this."""
+"""Least bar: no group enters whose z is at most this."""
 
 KEPT_CODES = 50_000_000
-"""Cells of rows that are kept in memory; with more of them, they are computed again at every step."""
+"""Largest number of codes of rows that is kept in memory; with more, they are computed again at every step."""
 
 STEEPEST = 4.0
 """A logit is moved by at most this much in one step."""
@@ -38,7 +38,7 @@ STEEPEST_SLOPE = 10.0
 
 
 def entry_bar(n_candidates: int) -> float:
-    r"""Return how large the z of a group must be for a step: :math:`\max(3, \sqrt{2 \log m} + 1)`.
+    r"""Return the z that a group must exceed for a step: :math:`\max(3, \sqrt{2 \log m} + 1)`.
 
     The largest of m standard normal numbers is about :math:`\sqrt{2 \log m}`.
 
@@ -51,18 +51,18 @@ def entry_bar(n_candidates: int) -> float:
 
 
 class Listed(NamedTuple):
-    """The cells of some columns that are large enough for a class, whose place it holds."""
+    """The cells of some columns that are large enough for a class, and the index of that class."""
 
     event: int
     combination: Combination
 
 
 Candidates = Callable[[], Iterable[Listed]]
-"""Gives all groups of all classes, as often as they are looked at."""
+"""Returns all groups of all classes, each time it is called."""
 
 
 def moved_classes(n_classes: int) -> range:
-    """Return the classes whose logits are moved: of two classes the second, else all.
+    """Return the classes whose logits are moved: the second of two classes, or all of more.
 
     Examples
     --------
@@ -73,13 +73,13 @@ def moved_classes(n_classes: int) -> range:
 
 
 def listed_groups(grid: Grid, probs: FloatArray, least_rows: int, depth: int) -> Candidates:
-    """Return a function that gives all groups, from memory if they are not too many."""
+    """Return a function that returns all groups, from memory if they are not too many."""
     weights = np.ones(len(probs)) if grid.copies is None else grid.copies
     events = moved_classes(probs.shape[1])
     if not grid.levels:
         whole = Combination((), np.zeros(len(probs), dtype=np.int64), ((),))
         return lambda: [Listed(event, whole) for event in events]
-    distinct = alike_levels(common_levels(grid, least_rows))
+    distinct = without_alike_levels(without_rare_levels(grid, least_rows))
     depth = affordable_depth(len(grid.levels), depth)
     sizes = {k: Sizes([Rows(probs[:, k], probs[:, k], weights)], least_rows, are_copies=True) for k in events}
 
@@ -98,7 +98,7 @@ def listed_groups(grid: Grid, probs: FloatArray, least_rows: int, depth: int) ->
 
 @dataclass(frozen=True)
 class Step:
-    """A group, the class whose logit is moved in it, and by how much."""
+    """A group, the class whose logit is moved in it, the offset, and the z of the group."""
 
     cell: Cell
     event: int
@@ -108,7 +108,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Boosted:
-    """All steps, the factor in the end, and among how many groups the steps were chosen."""
+    """All steps, the final factor, and the number of candidates among which the steps were chosen."""
 
     steps: tuple[Step, ...]
     slope: float
@@ -134,7 +134,7 @@ class Boosting:
     candidates: Candidates
 
     def run(self, most_steps: int) -> Boosted:
-        """Take steps, at most this many, then choose the factor; and again, as a factor may move groups off."""
+        """Take at most this many steps, then choose the factor, and repeat, as the factor may move groups off."""
         logits, slope = self.logits.copy(), 1.0
         n_candidates = sum(len(each.combination.cells) for each in self.candidates())
         steps, bar, taken = list[Step](), entry_bar(n_candidates), -1
@@ -173,7 +173,7 @@ class Boosting:
 
 
 def _slope(logits: FloatArray, labels: IntArray, weights: FloatArray) -> float:
-    """Return the factor of the logits that makes the log loss smallest."""
+    """Return the factor of the logits that minimises the log loss."""
     observed = logits[np.arange(len(labels)), labels]
 
     def falling(slope: float) -> float:

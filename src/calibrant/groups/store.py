@@ -1,4 +1,4 @@
-"""Fixes of groups in files: JSON that cannot run code, with a checksum."""
+"""Files with fixes of groups: JSON, which cannot run code, with a checksum."""
 
 import os
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ MAX_FILE_BYTES = 20 * 2**20
 """Largest file that is read."""
 
 KEY, HEAD_BYTES = "group-boosting", 200
-"""What such a file holds, and how far from its beginning that is said."""
+"""The key that identifies such a file, and the number of bytes at its beginning in which it occurs."""
 
 
 def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping[str, object] | None = None) -> str:
@@ -34,7 +34,7 @@ def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping
     path : str or path
         Usually with the extension .json. An existing file is replaced.
     details : mapping, optional
-        Texts and numbers to be stored beside it, such as the name of the model.
+        Texts and numbers to store with it, such as the name of the model.
     """
     from calibrant._border.files import write_atomically
 
@@ -82,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> GroupBoosting:
 
 
 def holds_groups(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins like one that `save` has written."""
+    """Return whether a file begins like one written by `save`."""
     from calibrant._border.files import open_regular
 
     with open_regular(path) as file:
@@ -90,7 +90,7 @@ def holds_groups(path: str | os.PathLike[str]) -> bool:
 
 
 def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
-    """Return the `GroupBoosting` in a file, with the details that were stored beside it and the checksum."""
+    """Return the `GroupBoosting` in a file, with the details that were stored with it and the checksum."""
     from calibrant._border.files import open_regular
 
     with open_regular(path) as file:
@@ -140,7 +140,7 @@ def _built(content: dict[str, Any]) -> GroupBoosting:
 
 
 def _check(fixed: GroupBoosting) -> None:
-    """Refuse what no fit can give."""
+    """Refuse content that no fit can give."""
     places = [(column, level) for cell in fixed.cells_ for column, level in cell]
     sound = (
         len(fixed.classes_) >= 2
@@ -153,4 +153,4 @@ def _check(fixed: GroupBoosting) -> None:
         and all(list(each.edges) == sorted(each.edges) for each in fixed.levels_)
     )
     if not sound:
-        raise InputError("its numbers are not those of a fit. Write it again.")
+        raise InputError("its numbers cannot come from a fit. Write it again.")

@@ -1,4 +1,4 @@
-"""What is searched: predicted classes, or predictive distributions."""
+"""The subject of a search: predicted classes, or predictive distributions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -27,18 +27,18 @@ FIXES: tuple[ForecastCalibrator, ...] = (
     QuantileShift(),
     ShiftScaling(score="crps"),
 )
-"""What a group is fixed by to say what that is worth: the first that takes the laws. Only the last needs a search."""
+"""Calibrators that measure the worth of fixing a group: the first that suits the distributions is used."""
 
 INSIDE = 0.9
-"""Probability of the central intervals whose coverage is told of every group."""
+"""Probability of the central intervals whose coverage is given for every group."""
 
 
 def transforms(forecasts: Forecasts, rng: np.random.Generator) -> FloatArray:
-    """Return uniform numbers if the forecasts are right; of quantiles only what is known at their levels counts."""
+    """Return the transforms, uniform under calibration; for columns of quantiles, drawn between their levels."""
     law = forecasts.distribution
     if not law.has_cdf:
         raise InputError(
-            f"groups of forecasts are found by distribution functions of targets on the line, but this is {law}. "
+            f"the search for groups needs univariate forecasts with a distribution function, but these are {law}. "
             "Search one coordinate at a time."
         )
     if not isinstance(law, Quantiles):
@@ -49,7 +49,7 @@ def transforms(forecasts: Forecasts, rng: np.random.Generator) -> FloatArray:
 
 
 def forecast_evidence(u: FloatArray, weights: FloatArray, cluster: IntArray | None) -> list[Evidence]:
-    """Return what speaks against the location and against the spread of forecasts."""
+    """Return the evidence against the location and against the spread of forecasts."""
     found: list[Evidence] = []
     for score in (BIAS, SPREAD):
         rows = ScoreRows(np.full(len(u), score.mean), score.of(u), weights, score.variance)
@@ -58,10 +58,10 @@ def forecast_evidence(u: FloatArray, weights: FloatArray, cluster: IntArray | No
 
 
 def own_columns(forecasts: Forecasts) -> dict[str, FloatArray]:
-    """Return what the forecasts themselves offer a tree to split: where they lie, and how wide they are.
+    """Return columns of the forecasts themselves, which a tree may split: median and width.
 
-    Ensembles offer nothing: of members that happen to lie close together the target lies outside more often, although
-    it is drawn like them.
+    Ensembles have none: where members happen to lie close together, the target lies outside more often, even if it is
+    drawn like them.
     """
     law = forecasts.distribution
     if isinstance(law, Samples):
@@ -71,7 +71,7 @@ def own_columns(forecasts: Forecasts) -> dict[str, FloatArray]:
 
 
 def worth_of_fix(forecasts: Forecasts, inside: BoolArray, half: BoolArray, *, both: bool) -> float:
-    """Return by how much the mean CRPS of all rows falls if a group is shifted and scaled by what other rows teach."""
+    """Return the decrease of the mean CRPS of all rows if a group is calibrated by a fit to its other half."""
     fix = next(fix for fix in FIXES if fix.suits(forecasts.distribution))
     score, total, mass = CRPS(ensemble="fair"), 0.0, 0.0
     for learnt in (half, ~half) if both else (half,):
@@ -88,7 +88,7 @@ def worth_of_fix(forecasts: Forecasts, inside: BoolArray, half: BoolArray, *, bo
 
 
 def spread_of_shifted(place: float) -> float:
-    r"""Return the mean of :math:`(2 u - 1)^2` of normal forecasts whose targets are shifted to a mean place.
+    r"""Return the mean of :math:`(2 u - 1)^2` for normal forecasts whose targets are shifted to a given mean of u.
 
     A shift by b standard deviations moves the mean of :math:`u = \Phi(z + b)` to :math:`\Phi(b / \sqrt 2)`.
 
@@ -112,7 +112,7 @@ def coverage(u: FloatArray, weights: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class TransformedRows(SeparateRows):
-    """Scores of transforms, which are independent and uniform if the forecasts are right."""
+    """Scores of transforms, which are independent and uniform under calibration."""
 
     rows: ScoreRows
     score: TransformScore
@@ -139,11 +139,11 @@ class TransformedRows(SeparateRows):
 
 
 FORECASTS = "forecasts"
-"""What is said to be searched if it is not the probability of an event."""
+"""The name of the subject if it is not the probability of an event."""
 
 
 class Named(TypedDict, total=False):
-    """What is off in a group, and further numbers that tell of it: fields of a `FoundGroup`."""
+    """Fields of a `FoundGroup` that say what is off: the event, location or spread, and the coverage."""
 
     event: str
     what: str
@@ -158,24 +158,24 @@ class Subject(ABC):
     @property
     @abstractmethod
     def evidence(self) -> list[Evidence]:
-        """What speaks against the predictions, for every event."""
+        """The evidence against the predictions, for every event."""
 
     @property
     def columns(self) -> Mapping[str, FloatArray]:
-        """Further columns that a tree may split."""
+        """Additional columns that a tree may split."""
         return {}
 
     def rows(self, event: int, _before: Sequence[BoolArray]) -> Rows:
-        """Return the rows of an event, after groups that are off for an earlier one are explained."""
+        """Return the rows of an event, corrected for the groups that stand alone for earlier events."""
         return self.evidence[event].rows
 
     @abstractmethod
     def worth(self, one: Tested, half: BoolArray) -> float:
-        """Return what fixing a group is worth, learnt from other rows than those it is measured on."""
+        """Return the worth of fixing a group, learnt from other rows than those it is measured on."""
 
     @abstractmethod
     def named(self, one: Tested) -> Named:
-        """Return what is off in a group, and further numbers that tell of it."""
+        """Return the fields that say what is off in a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +196,12 @@ class Classes(Subject):
 
     @property
     def event(self) -> str:  # type: ignore[override]
-        """The event, if there is one."""
+        """The name of the event, or "every class"."""
         return next(iter(self.views)) if len(self.views) == 1 else "every class"
 
     @cached_property
     def evidence(self) -> list[Evidence]:
-        """What speaks against the predictions, for every event."""
+        """The evidence against the predictions, for every event."""
         found: list[Evidence] = []
         for view in self.views.values():
             rows = Rows(view.positive, view.labels.astype(np.float64), relative_weights(view))
@@ -209,7 +209,7 @@ class Classes(Subject):
         return found
 
     def worth(self, one: Tested, half: BoolArray) -> float:
-        """Return by how much the log loss of all rows falls."""
+        """Return the decrease of the mean log loss of all rows."""
         return worth_of(self.evidence[one.event].rows, one.inside, half, both=one.tested is None)
 
     def named(self, one: Tested) -> Named:
@@ -218,7 +218,7 @@ class Classes(Subject):
 
 
 @dataclass(frozen=True, eq=False)
-class Laws(Subject):
+class Distributions(Subject):
     """Predictive distributions: their location, and their spread."""
 
     forecasts: Forecasts
@@ -237,16 +237,16 @@ class Laws(Subject):
 
     @cached_property
     def evidence(self) -> list[Evidence]:
-        """What speaks against location and spread."""
+        """The evidence against location and spread."""
         return forecast_evidence(self._transforms, relative_weights(self.forecasts), self.cluster)
 
     @cached_property
     def columns(self) -> Mapping[str, FloatArray]:
-        """Where the forecasts lie, and how wide they are."""
+        """Median and width of the forecasts."""
         return own_columns(self.forecasts)
 
     def rows(self, event: int, before: Sequence[BoolArray]) -> Rows:
-        """Return the rows of an event; targets of a shifted forecast lie far out for that reason alone."""
+        """Return the rows of an event; for the spread, corrected for shifts, which alone move targets far out."""
         rows = self.evidence[event].rows
         if not event or not before:
             return rows
@@ -257,17 +257,17 @@ class Laws(Subject):
         return replace(rows, events=events)
 
     def worth(self, one: Tested, half: BoolArray) -> float:
-        """Return by how much the CRPS of all rows falls."""
+        """Return the decrease of the mean CRPS of all rows."""
         return worth_of_fix(self._relative, one.inside, half, both=one.tested is None)
 
     def named(self, one: Tested) -> Named:
-        """Return whether location or spread is off, and how many targets central intervals hold."""
+        """Return whether location or spread is off, and the share of targets in central intervals."""
         inside = one.inside if one.tested is None else one.inside & one.tested
         held = coverage(self._transforms[inside], self.forecasts.weights[inside])
         return {"event": "", "what": (BIAS, SPREAD)[one.event].name, "coverage": held}
 
 
 def relative_weights(data: Predictions | Forecasts) -> FloatArray:
-    """Return weights with mean 1, and ones where they are all the same."""
+    """Return weights with mean 1; exactly 1 if they are all equal up to rounding."""
     weights = data.weights / data.weights.mean() if data.is_weighted else np.ones(data.n_samples)
     return np.ones(data.n_samples) if np.ptp(weights) < 1e-12 else weights

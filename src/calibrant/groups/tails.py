@@ -1,4 +1,4 @@
-"""How likely a number of events is if the predictions are right."""
+"""The law of the number of events, or of a weighted sum of events, under calibration."""
 
 import math
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from calibrant._core.laws import expit, normal_tail
 from calibrant._core.roots import root
 
 EXACT_ROWS = 500
-"""Up to this many rows of equal weight the law of the number of events is computed, above it approximated."""
+"""Up to this many rows of equal weight the law of the number of events is exact; above, it is approximated."""
 
 CERTAIN = 1e-15
-"""Probabilities are kept this far from 0 and 1: a label that was impossible is then only very unlikely."""
+"""Probabilities are kept this far from 0 and 1, so that an impossible label becomes a very unlikely one."""
 
 FARTHEST = 40.0
-"""Log-odds are moved by at most this much."""
+"""Largest shift of the log-odds."""
 
 FARTHEST_TILT = 50.0
-"""Log-odds of probabilities kept from 0 and 1, moved by this, lead to expect next to all events, or next to none."""
+"""A shift of the log-odds after which nearly all events, or nearly none, are expected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +34,14 @@ class EventSum:
     weights : ndarray of shape (n,) or None
         None if all are 1, so that T is a number of events.
     total : float
-        What was observed.
+        The observed value t of T.
 
     Notes
     -----
-    `upper(d)` is :math:`P(T \ge t)` if all log-odds are larger by :math:`d w_i`. Of at most 500 rows without weights
+    `upper(d)` is :math:`P(T \ge t)` if all log-odds are larger by :math:`d w_i`. For at most 500 rows without weights
     it is exact: the law of T is the convolution of the n laws. Otherwise it is the saddlepoint approximation of
     Lugannani and Rice, whose relative error stays small in the tails, where a normal law can be wrong by orders of
-    magnitude: with :math:`K(s) = \sum_i \log(1 - p_i + p_i e^{w_i s})`, the root :math:`K'(\hat s) = x`,
+    magnitude: with :math:`K(s) = \sum_i \log(1 - p_i + p_i e^{w_i s})`, x = t, the root :math:`K'(\hat s) = x`,
     :math:`\omega = \sqrt{2 (\hat s x - K(\hat s))}` and :math:`\upsilon = \hat s \sqrt{K''(\hat s)}`,
 
     .. math:: P(T \ge t) \approx 1 - \Phi(\omega) + \varphi(\omega) (1 / \upsilon - 1 / \omega),
@@ -68,23 +68,23 @@ class EventSum:
 
     @property
     def pvalue(self) -> float:
-        """Twice the smaller of both tails, at most 1."""
+        """Twice the smaller tail, at most 1."""
         return min(1.0, 2 * (self.upper() if self.total > self._mean else self._mirrored.upper()))
 
     def upper(self, shift: float = 0.0) -> float:
         """Return the probability of a sum at least this large, if log-odds are moved by the shift times the weight."""
         if self.weights is None and len(self.probs) <= EXACT_ROWS:
             return self._exact(shift)
-        if self.total >= self._most * (1 - 1e-12):  # Every event: the saddlepoint is infinitely far.
+        if self.total >= self._most * (1 - 1e-12):  # All events happened: the saddlepoint is infinite.
             return float(np.exp(-np.logaddexp(0.0, -(self._log_odds + shift * self._w)).sum()))
         return self._saddlepoint(shift)
 
     def _exact(self, shift: float) -> float:
-        r"""Return the upper tail of a count, from one law for every shift.
+        r"""Return the upper tail of a count, from one law for all shifts.
 
-        A shift of all log-odds by d tilts the law: :math:`P_d(k) \propto P_0(k) e^{dk}`. Kept is the law whose mean is
-        about the observed count t, so that no term near t underflows. These decide about every tail: of a law with a
-        smaller mean it is the sum from t on, and of one with a larger mean 1 minus the sum below t.
+        A shift of all log-odds by d tilts the law: :math:`P_d(k) \propto P_0(k) e^{dk}`. The law whose mean is about
+        the observed count t is kept, so that no term near t underflows. These terms determine every tail: the sum from
+        t on for a law with a smaller mean, and 1 minus the sum below t for one with a larger mean.
         """
         total = round(self.total)
         if total <= 0:
@@ -96,7 +96,7 @@ class EventSum:
 
     @cached_property
     def _logs_of_law(self) -> tuple[float, FloatArray]:
-        """The shift at which the observed count is expected, and logarithms of the law there, tilted back."""
+        """The shift at which the observed count is expected, and the logarithms of the law there, tilted back to 0."""
         expected = min(self.total, len(self.probs) - 0.5)
         base = root(
             lambda d: float(expit(self._log_odds + d).sum()) - expected, -FARTHEST_TILT, FARTHEST_TILT, xtol=0.01
@@ -106,7 +106,7 @@ class EventSum:
             return base, np.log(law) - base * np.arange(len(law)) + self._generating(base)
 
     def shift_limits(self, level: float) -> tuple[float, float]:
-        """Return the shifts of the log-odds at which either tail has half of the level: its confidence limits."""
+        """Return confidence limits of the shift of the log-odds, at which either tail has probability level / 2."""
         at = math.log(level / 2)
         low = -FARTHEST if self.total <= 0 else _crossing(self.upper, at)
         high = FARTHEST if self.total >= self._most else -_crossing(self._mirrored.upper, at)
@@ -135,7 +135,7 @@ class EventSum:
 
     @cached_property
     def _saddle(self) -> tuple[float, float, float]:
-        """The saddlepoint, and K and K'' there; they do not depend on the shift, which only moves the origin."""
+        """The saddlepoint, and K and K'' there; a shift only moves the origin, so they do not depend on it."""
         x = self.total - (0.5 if self.weights is None else 0.0)
 
         def excess(s: float) -> float:
@@ -169,9 +169,9 @@ def _crossing(tail: Callable[[float], float], at: float) -> float:
 
 
 def count_law(probs: FloatArray) -> FloatArray:
-    """Return the probabilities of 0, 1, ..., n events, which are independent and have these probabilities.
+    """Return the probabilities that 0, 1, ..., n of n independent events with these probabilities happen.
 
-    All terms are positive, so that the smallest of them are as exact as the largest.
+    All terms are positive, so that the smallest ones are as accurate as the largest.
 
     Examples
     --------

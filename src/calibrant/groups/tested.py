@@ -1,4 +1,4 @@
-"""The two parts of a search: a list of cells tested on all rows, and a tree whose leaves other rows test."""
+"""The two parts of a search: a list of cells tested on all rows, and a tree whose leaves are tested on other rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,28 +17,28 @@ from calibrant.groups.tree import Leaf, ResidualTree
 from calibrant.hypotest.holm import holm
 
 SPARE = 1000
-"""P-values by the normal law above this many times what Holm's method would reject next are not refined."""
+"""Normal p-values above this many times the next threshold of Holm's method are not refined."""
 
 PREDICTION = "the prediction"
 """The name of the prediction as a column of the tree."""
 
 FINE_CUTS = 31
-"""Where the tree may split a column of numbers: at 31 quantiles."""
+"""Number of quantiles at which the tree may split a column of numbers."""
 
 LEAF_SHARE = 40
-"""A leaf has at least the rows of the half divided by this."""
+"""A leaf has at least one of this many rows of the half that grows the tree."""
 
 
 class Settings(Protocol):
-    """What a part needs to know of a search."""
+    """Settings of a search that its parts use."""
 
     @property
     def leaves(self) -> int:
-        """Leaves of the tree at most."""
+        """Largest number of leaves of the tree."""
 
     @property
     def least_rows(self) -> int:
-        """Rows that a group needs."""
+        """Least number of rows of a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +48,17 @@ class Tested:
     Attributes
     ----------
     event : int
-        Which of the events.
+        Index of the event.
     label : str
     columns : tuple of str
     source : {"cell", "leaf"}
     inside : ndarray of bool
-        Which of all rows are in the group.
+        Whether each row is in the group.
     tested : ndarray of bool or None
-        Rows that it was tested on; None for all.
+        Whether each row was used in the test; None for all rows.
     z, pvalue : float
     adjusted : float
-        By Holm's method, among the groups of the same part.
+        P-value adjusted by Holm's method for the groups of the same part.
     """
 
     event: int
@@ -73,12 +73,12 @@ class Tested:
 
 
 class Part(NamedTuple):
-    """What a part has tested.
+    """The tested groups of one part of a search.
 
     Attributes
     ----------
     groups : list of Tested
-        All that can have been found; of a list, all rows come first.
+        All groups that may have been found; for cells, the group of all rows comes first.
     n_tested : int
     """
 
@@ -93,8 +93,8 @@ class Part(NamedTuple):
 def tested_cells(evidence: Sequence[Evidence], grid: Grid, sizes: Sizes, depth: int, alpha: float) -> Part:
     """Test every cell of the list on all rows, for every event.
 
-    The normal law decides which p-values are worth to be computed well. Those that it finds far too large to be
-    rejected stay as they are, which can only make fewer groups be found.
+    The normal law decides which p-values are computed accurately. Those that are far too large to be rejected stay as
+    they are, which can only reduce the number of groups found.
     """
     with portion(0, 2):
         cells, z = _listed(evidence, grid, sizes, depth)
@@ -175,7 +175,7 @@ def _as_leaf(
 
 
 def _is_large(inside: BoolArray, other: Evidence, least_rows: int) -> bool:
-    """Whether the half that tests a leaf has enough rows of it, by features and predictions alone."""
+    """Return whether a leaf has enough rows in the half that tests it, by features and predictions only."""
     codes = np.where(inside, 0, 1)
     large = Sizes([other.rows], least_rows).large(np.arange(len(codes)), codes, 2)[0]
     return bool(large and other.are_testable(Combination((), codes, ((),)))[0])
@@ -197,9 +197,9 @@ def normal_pvalues(z: FloatArray) -> FloatArray:
 def draw_half(rows: Rows, clusters: IntArray | None, rng: np.random.Generator) -> BoolArray:
     """Return which rows are in the first half.
 
-    Of two neighbours in the order of the predictions one is drawn, so that both halves have about the same
-    predictions. Labels play no part: given predictions and features, those of the other half remain independent.
-    Clusters are drawn as a whole, by their mean predictions.
+    Of each two neighbours in the order of the predictions one is drawn, so that both halves have similar predictions.
+    Labels play no part: given predictions and features, those of the other half remain independent. Clusters are drawn
+    as a whole, by their mean predictions.
     """
     if clusters is None:
         return _one_of_two(rows.probs, rng)

@@ -1,4 +1,4 @@
-"""A small tree on the residuals: groups that no list foresees, to be tested on rows that it has not seen."""
+"""A small tree on the residuals, for groups that are not in the list; they are tested on rows it has not seen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.groups.columns import LONGEST_LEVEL, Levels, range_label
 
 MOST_NAMED = 4
-"""Categories that are named one by one in a label; the others are counted."""
+"""Largest number of categories that are named in a label; the others are counted."""
 
 
 class Leaf(NamedTuple):
-    """A leaf by what its rows have in common.
+    """A leaf, given by the rule that its rows meet.
 
     Attributes
     ----------
     rule : tuple of (int, frozenset of int)
-        Columns, and the levels that they may have.
+        Columns, and the levels that each may have.
     """
 
     rule: tuple[tuple[int, frozenset[int]], ...]
@@ -70,11 +70,11 @@ class ResidualTree:
 
     Notes
     -----
-    A leaf S adds :math:`z_S^2 = (\sum_S r_i)^2 / \sum_S v_i` to what the tree finds, with residuals :math:`r_i` and
-    their variances :math:`v_i` if the predictions are right; about half of it is the log loss that one offset on the
-    log-odds in S saves. The split that adds most is made first, among those with `least_rows` on either side. Ranges
-    are split between two neighbours, with missing values on either side; categories into two sets, of which the best
-    is found in the order of :math:`\sum r / \sum v`.
+    The tree maximises the sum over leaves S of :math:`z_S^2 = (\sum_S r_i)^2 / \sum_S v_i`, with residuals :math:`r_i`
+    and their variances :math:`v_i` under calibration; about half of it is the log loss that one offset of the log-odds
+    in S saves. The split that adds most is made first, among those with `least_rows` on either side. Ranges are split
+    between two neighbours, with missing values on either side; categories are split into two sets, of which the best
+    pair is found in the order of :math:`\sum r / \sum v`.
 
     References
     ----------
@@ -87,7 +87,7 @@ class ResidualTree:
     def grow(
         self, levels: Sequence[Levels], codes: Sequence[IntArray], residuals: FloatArray, variances: FloatArray
     ) -> list[Leaf]:
-        """Return the leaves; one of all rows if there is no split."""
+        """Return the leaves; a single leaf of all rows if there is no split."""
         work = _Work(self, levels, codes, residuals, variances)
         whole = {j: frozenset(np.unique(each).tolist()) for j, each in enumerate(codes)}
         nodes = [_Node(whole, np.arange(len(residuals)), None)]

@@ -10,7 +10,7 @@ from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import student_quantile, student_tail
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import CalibrationTest
+from calibrant.hypotest.contract import SMALLEST_PVALUE, CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, pair_sums, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.algebra import JointKernel
@@ -100,7 +100,7 @@ class BlockSKCETest(CalibrationTest):
         return TestResult(
             name=repr(self),
             statistic=mean / error,
-            pvalue=max(student_tail(mean / error, n_blocks - 1), np.finfo(float).tiny),
+            pvalue=max(student_tail(mean / error, n_blocks - 1), SMALLEST_PVALUE),
             estimate=mean,
             details={
                 "blocks": n_blocks,

@@ -85,7 +85,7 @@ class ConsistencyTest(CalibrationTest):
         if np.isnan(null).any():
             raise InputError(
                 f"{self.metric!r} must be a number for all labels, but is NaN for {int(np.isnan(null).sum())} of "
-                f"{len(null)} redraws. Test with another metric."
+                f"{len(null)} redraws. Test another metric."
             )
         return TestResult(
             name=repr(self),

@@ -1,4 +1,4 @@
-"""Cox's test: logistic recalibration, its slope and its intercept."""
+"""Cox's test: slope and intercept of logistic recalibration."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -34,15 +34,15 @@ UNBOUNDED = (
 )
 
 LEAST_EVENTS = 100.0
-"""With fewer effective events chi-squared is rough: at the level 0.10 it rejects calibrated data in up to 0.125."""
+"""With fewer effective events chi-squared is rough: at level 0.10 it rejects up to 0.125 of calibrated data sets."""
 
 TOLERANCE = 1e-10
-"""The likelihood has a maximum where the fit ended if another step of Newton's method promises less than this."""
+"""The fit has reached a maximum if another step of Newton's method promises a gain of less than this."""
 
 
 @dataclass(frozen=True)
 class CoxTest(BinaryTest):
-    r"""Refit slope and intercept of the log-odds, and ask whether the outcomes demand it.
+    r"""Test whether slope and intercept of the log-odds, refitted to the outcomes, differ from 1 and 0.
 
     Notes
     -----
@@ -67,8 +67,8 @@ class CoxTest(BinaryTest):
     errors are the roots of the diagonal of :math:`H^{-1} J H^{-1}` at the fitted probabilities.
 
     With fewer than 100 effective events (`calibrant.hypotest.events`) these laws are rough. The labels are then
-    redrawn, and the p-value is the exact one among labels that no threshold separates: others are refused, and left
-    out of the redraws.
+    redrawn, and the p-value is exact among labels that no threshold separates: observed labels that one separates are
+    refused, and such redraws are left out.
 
     References
     ----------
@@ -93,7 +93,7 @@ class CoxTest(BinaryTest):
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
-        """Return the statistics of other labels, where few events decide about the line."""
+        """Return a function that computes the statistics of redrawn labels, if there are few effective events."""
         if effective_events(view, weights) >= LEAST_EVENTS:
             return None
         log_odds = kept_log_odds(view)
@@ -142,7 +142,8 @@ class Line(NamedTuple):
 class Curvature(NamedTuple):
     """Second derivatives of the log-likelihood in level and slope of the line level + slope * (x - centre).
 
-    The centre is the mean of x by the weighted variances of the outcomes, so that level and slope do not interact.
+    The centre is the mean of x with the weighted variances of the outcomes as weights, which makes the mixed derivative
+    0.
     """
 
     variance: FloatArray
@@ -153,7 +154,7 @@ class Curvature(NamedTuple):
 
 
 def _check_estimable(log_odds: FloatArray, labels: IntArray) -> None:
-    """Refuse data for which no finite slope is the most likely one."""
+    """Refuse data for which the most likely slope or intercept is not finite."""
     if labels.min() == labels.max():
         raise InputError(
             f"both outcomes must occur, but all {len(labels)} rows have outcome {int(labels[0])}: the most likely "
@@ -177,7 +178,7 @@ def _as_rows(weights: FloatArray) -> FloatArray:
 
 
 def _log_likelihood(fitted: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
-    """Return the likelihoods of outcomes, (n,) or (n, B), whose log-odds are of the same shape or equal in all."""
+    """Return the log-likelihoods of outcomes, (n,) or (n, B), given log-odds of a shape that broadcasts."""
     return np.asarray(weights @ -softplus(np.where(hits, -fitted, fitted)))
 
 
@@ -192,10 +193,10 @@ def _ratios(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> Float
 
 
 def _likelihoods_of_lines(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
-    """Return the likelihoods of the best lines of sets of outcomes, (n, B), that no threshold separates."""
+    """Return the log-likelihoods of the best lines for sets of outcomes, (n, B), that no threshold separates."""
     share = weights / weights.sum()
     intercepts, slopes = fitted_lines(log_odds, hits, share[:, None])
-    for b in np.flatnonzero(np.isnan(slopes)):  # Few: those that full steps of Newton's method miss.
+    for b in np.flatnonzero(np.isnan(slopes)):  # The few for which full steps of Newton's method fail.
         intercepts[b], slopes[b] = line_of(log_odds, hits[:, b], share)
     return _log_likelihood(intercepts + slopes * log_odds[:, None], hits, weights)
 
@@ -211,7 +212,7 @@ def _curvature(fitted: FloatArray, x: FloatArray, weights: FloatArray) -> Curvat
 
 
 def _line_with_errors(view: Predictions, weights: FloatArray) -> Line:
-    """Return the line of maximum likelihood, or refuse where there is none."""
+    """Return the line of maximum likelihood, or refuse if there is none."""
     (intercept, slope), x = fitted_line(view), kept_log_odds(view)
     fitted = intercept + slope * x
     at = _curvature(fitted, x, weights)
@@ -225,15 +226,15 @@ def _line_with_errors(view: Predictions, weights: FloatArray) -> Line:
 
 
 def _residuals(fitted: FloatArray, labels: IntArray) -> FloatArray:
-    """Return labels minus probabilities, also where a probability rounds to 1."""
+    """Return labels minus probabilities, accurate even where a probability rounds to 1."""
     return np.where(labels == 1, expit(-fitted), -expit(fitted))
 
 
 def _null_scales(log_odds: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the eigenvalues lambda; they do not depend on how the line is parametrised."""
+    """Return the eigenvalues lambda, which do not depend on the parametrisation of the line."""
     at = _curvature(log_odds, log_odds, weights)
     noise = np.sqrt(weights * at.variance)
-    # Columns that are orthonormal under H, so that J itself has the eigenvalues.
+    # In a basis that is orthonormal under H, the eigenvalues are those of J.
     columns = np.stack([noise / np.sqrt(at.level), noise * at.centred / np.sqrt(at.slope)])
     return np.asarray(np.linalg.svd(columns @ columns.T, compute_uv=False), dtype=np.float64)
 

@@ -104,6 +104,11 @@ class ClassDeviations(DeviationLaw):
         )
 
     @property
+    def n_places(self) -> int:
+        """Number M of distinct places."""
+        return self.values.shape[1] // len(self.grams)
+
+    @property
     def rounding(self) -> float:
         """Rounding error of the variances, which are differences of squared means."""
         return CANCELLATION * float(np.abs(self.means).max()) ** 2
@@ -111,10 +116,11 @@ class ClassDeviations(DeviationLaw):
     def covariance(self) -> FloatArray:
         """Return the mean over rows of the covariances of the deviations."""
         total = -self.means.T @ self.means
-        n_places = self.values.shape[1] // len(self.grams)
         for label, probs in enumerate(self.probs.T):
             products = (self.values * probs[:, None]).T @ self.values
-            parts = [(gram.row(label, self.targets), n_places * t + self.index) for t, gram in enumerate(self.grams)]
+            parts = [
+                (gram.row(label, self.targets), self.n_places * t + self.index) for t, gram in enumerate(self.grams)
+            ]
             for (left, rows), (right, columns) in product(parts, parts):
                 i, j = np.flatnonzero(left), np.flatnonzero(right)  # One location in K for a white kernel.
                 total[np.ix_(i, j)] += left[i, None] * products[np.ix_(rows[i], columns[j])] * right[j]
@@ -130,8 +136,7 @@ class ClassDeviations(DeviationLaw):
     def _times(self, vector: FloatArray) -> FloatArray:
         """Return the product of the covariance with a vector, (J,)."""
         n, n_classes = self.probs.shape
-        n_places = self.values.shape[1] // len(self.grams)
-        spread = np.zeros((n_places, n_classes))
+        spread = np.zeros((self.n_places, n_classes))
         np.add.at(spread, (self.index, self.targets), vector.ravel())
         by_label = self.values @ np.vstack([gram.times(spread) for gram in self.grams])
         by_label -= np.einsum("nk,nk->n", self.probs, by_label)[:, None]
@@ -149,16 +154,15 @@ class ClassDeviations(DeviationLaw):
 
     def _mixed(self, directions: FloatArray) -> FloatArray:
         """Return the kernel of the targets along the directions, by place and label, (M, K, R)."""
-        n_places, n_classes = self.values.shape[1] // len(self.grams), self.probs.shape[1]
+        n_classes = self.probs.shape[1]
         if any(gram.matrix is not None for gram in self.grams):
             return np.stack([self._mixing(label) @ directions for label in range(n_classes)], axis=1)
-        spread = np.zeros((n_places, n_classes, directions.shape[1]))
+        spread = np.zeros((self.n_places, n_classes, directions.shape[1]))
         np.add.at(spread, (self.index, self.targets), directions)
         return np.vstack([gram.scale * spread for gram in self.grams])
 
     def _mixing(self, label: int) -> FloatArray:
-        n_places = self.values.shape[1] // len(self.grams)
-        mixing = np.zeros((len(self.grams), n_places, len(self.index)))
+        mixing = np.zeros((len(self.grams), self.n_places, len(self.index)))
         for part, gram in zip(mixing, self.grams, strict=True):
             part[self.index, np.arange(len(self.index))] = gram.row(label, self.targets)
         return mixing.reshape(-1, len(self.index))

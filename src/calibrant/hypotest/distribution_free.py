@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import CalibrationTest, check_rows
+from calibrant.hypotest.contract import SMALLEST_PVALUE, CalibrationTest, check_rows
 from calibrant.hypotest.events import pair_sums
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
@@ -86,7 +86,7 @@ class DistributionFreeSKCETest(CalibrationTest):
         return TestResult(
             name=repr(self),
             statistic=estimate,
-            pvalue=max(float(np.exp(-exponent)), np.finfo(float).tiny),
+            pvalue=max(float(np.exp(-exponent)), SMALLEST_PVALUE),
             estimate=estimate,
             details={"bound": bound, "detectable": float(detectable)},
         )

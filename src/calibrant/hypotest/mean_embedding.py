@@ -9,7 +9,7 @@ from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.blas import one_blas_thread
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import CalibrationTest, check_rows
+from calibrant.hypotest.contract import SMALLEST_PVALUE, CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.hypotest.events import relative_weights
 from calibrant.kernels.discrepancy import Data
@@ -98,7 +98,7 @@ class CMETest(CalibrationTest):
         return TestResult(
             name=repr(self),
             statistic=statistic,
-            pvalue=max(pvalue, np.finfo(float).tiny),
+            pvalue=max(pvalue, SMALLEST_PVALUE),
             estimate=float(np.mean(deviations.mean(axis=0) ** 2)),  # The weights have mean 1.
             details=details | {"locations": deviations.shape[1]},
         )

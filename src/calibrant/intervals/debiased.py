@@ -9,6 +9,7 @@ from calibrant._core.laws import normal_quantile, normal_tail
 from calibrant.exceptions import InputError
 from calibrant.intervals.limits import Limits, PairLaw
 from calibrant.intervals.parts import Part, Squares, cross_sums, diagonal_sum, parts_of, square_sums
+from calibrant.intervals.student import TINY
 from calibrant.metrics import Metric, Root
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
@@ -138,7 +139,7 @@ class _Pair(NamedTuple):
         value, error = float(self.rows.sum()), float(np.sqrt(variance)) if self.rows.any() else 0.0
         half = normal_quantile((1 + level) / 2) * error
         deviation = abs(value) / error if error > 0 else (0.0 if value == 0 else np.inf)
-        pvalue = max(2 * normal_tail(deviation), float(np.finfo(float).tiny))
+        pvalue = max(2 * normal_tail(deviation), TINY)
         return GapDifference(value, Limits(value - half, value + half), pvalue)
 
     def roots(self, squared: GapDifference, level: float) -> GapDifference:

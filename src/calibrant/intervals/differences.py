@@ -1,4 +1,4 @@
-"""Paired differences of metrics: percentiles of resamples, and better limits where such are known."""
+"""Limits of paired differences of metrics: percentiles of resamples, and better methods where they are known."""
 
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple, TypeVar
@@ -22,7 +22,7 @@ from calibrant.intervals.requirements import (
     too_few_wrong,
     too_thin,
 )
-from calibrant.intervals.sandwich import INFLUENTIAL, SEPARATED, influence_difference, is_separated
+from calibrant.intervals.sandwich import INFLUENTIAL, influence_difference, undetermined
 from calibrant.intervals.scores import hall_laws, tail_pvalue, tails
 from calibrant.intervals.student import StudentLaw
 from calibrant.metrics import Metric, Score
@@ -41,7 +41,7 @@ BESIDE = "the percentiles lie on one side of it"
 
 
 class Pair(NamedTuple):
-    """A metric, and two models that predict the same rows; of interest is the second minus the first."""
+    """A metric and two models that predict the same rows, for the difference of the second minus the first."""
 
     metric: Metric
     first: Predictions
@@ -49,7 +49,7 @@ class Pair(NamedTuple):
 
 
 class DifferenceLimits(NamedTuple):
-    """Limits and two-sided p-value of a difference, and how they were made."""
+    """Limits and two-sided p-value of a difference, with their method, or the reason why there are none."""
 
     low: float | None
     high: float | None
@@ -59,26 +59,26 @@ class DifferenceLimits(NamedTuple):
 
     @property
     def exclude_zero(self) -> bool:
-        """Whether the difference is significant."""
+        """Whether there are limits and they exclude 0."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
 def unknown_difference(reason: str) -> DifferenceLimits:
-    """Return what is said about a difference if nothing is known to cover it."""
+    """Return the result for a difference without limits of known coverage: p-value 1, and the reason."""
     return DifferenceLimits(None, None, 1.0, "none", reason)
 
 
 def percentiles(replicates: FloatArray, base: FloatArray, level: float) -> DifferenceLimits:
-    """Return percentiles of a difference, from the values of both models on shared bootstrap samples."""
+    """Return percentile limits of a difference, from the values of both models on shared bootstrap samples."""
     both = np.isinf(replicates) & np.isinf(base)  # Two infinite log losses do not differ.
     draws = np.subtract(replicates, base, out=np.zeros_like(base), where=~both)
-    # An order statistic, not a mean of two: they may be infinite.
+    # An order statistic, not a mean of two, since values may be infinite.
     low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
     return DifferenceLimits(low, high, tail_pvalue(draws, 0.0), "percentile")
 
 
 def around(limits: DifferenceLimits, value: float) -> DifferenceLimits:
-    """Return percentiles if they lie around the value, and otherwise that they do not."""
+    """Return the limits if they contain the value; otherwise none, with the reason."""
     if limits.low is None or limits.high is None or limits.low <= value <= limits.high:
         return limits
     return unknown_difference(BESIDE)
@@ -90,13 +90,15 @@ def difference_limits(
     bootstrap: Bootstrap,
     rng: np.random.Generator,  # noqa: ARG001 (nothing is random)
 ) -> dict[Key, DifferenceLimits]:
-    """Return the limits of those differences for which percentiles are not the best.
+    """Return the limits of all differences for which there is a better method than percentiles, or none are valid.
 
-    Finite scores: Student's law of the mean difference of the rows, corrected for skewness. Slope, intercept and O/E:
-    the sandwich of the differences of influences. Debiased root-mean-square errors: `debiased_difference`. Other
-    calibration errors that chance makes positive have none, because the bias of chance does not cancel. If neither
-    model is expected to be wrong in enough rows, or fills the bins, no limits with known coverage; nor if the scores of
-    a few rows differ at all, or calibration errors are those of rows in clusters.
+    - Finite scores: Student's law of the mean difference of the rows, corrected for skewness.
+    - Slope, intercept, O/E and areas: the sandwich of the differences of influences.
+    - Debiased root-mean-square errors: `debiased_difference`.
+    - Other calibration errors that chance makes positive: none, because the bias by chance does not cancel.
+
+    There are no limits either if neither model is expected to be wrong in enough rows, or fills the bins; if only a few
+    rows differ in their score; or for calibration errors of rows in clusters.
     """
     found = {}
     for key, pair in pairs.items():
@@ -108,7 +110,7 @@ def difference_limits(
 
 
 def _known(pair: Pair, level: float, bootstrap: Bootstrap) -> DifferenceLimits | None:
-    """Return limits by the method for the metric, or None if there is none."""
+    """Return limits by the method for the metric, or None if it has none but percentiles."""
     if squared_gap(pair.metric) is not None:
         gap = debiased_difference(pair.first, pair.second, pair.metric, level)
         return DifferenceLimits(gap.limits.low, gap.limits.high, gap.pvalue, "debiased")
@@ -118,7 +120,7 @@ def _known(pair: Pair, level: float, bootstrap: Bootstrap) -> DifferenceLimits |
     rows = _of_rows(pair)
     if rows is None:
         return None
-    differ = int(np.count_nonzero(rows[pair.first.weights > 0]))  # Those of twins do not differ, which is certain.
+    differ = int(np.count_nonzero(rows[pair.first.weights > 0]))  # If none does, the difference is 0 with certainty.
     if 0 < differ < FEWEST_DIFFERENT:
         return unknown_difference(DIFFERENT)
     (law,) = hall_laws(rows[:, None], pair.first.weights, bootstrap)
@@ -131,7 +133,7 @@ def _by_law(law: StudentLaw, level: float, method: str) -> DifferenceLimits:
 
 
 def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
-    """Say what limits of a difference need and the data or the metric lack; otherwise nothing."""
+    """Say what limits of a difference need and the data or the metric lack; empty if they lack nothing."""
     if is_positive_by_chance(pair.metric):
         return NOT_CANCELLED
     has_gaps = squared_gap(pair.metric) is not None
@@ -142,8 +144,8 @@ def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
     if has_unequal_weights(pair.first):
         return UNEQUAL
     both = (pair.first, pair.second)
-    if isinstance(pair.metric, INFLUENTIAL) and any(is_separated(p, pair.metric) for p in both):
-        return SEPARATED
+    if isinstance(pair.metric, INFLUENTIAL) and (reasons := [r for p in both if (r := undetermined(p, pair.metric))]):
+        return reasons[0]
     if isinstance(pair.metric, SelectiveMetric) and any(_wrong_answers(p, pair.metric) < MANY for p in both):
         return FEW_ANSWERS
     missing = [too_few_wrong(p, FEWEST_OF_EITHER) for p in both]
@@ -153,16 +155,16 @@ def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
 
 
 def _wrong_answers(predictions: Predictions, metric: SelectiveMetric) -> float:
-    """Return how many answers are wrong; with weights, in units of Kish's effective number."""
+    """Return the number of wrong answers; with weights, in units of Kish's effective number."""
     view = metric.view(predictions)
     shares = view.weights / view.weights.sum()
     return round(float(shares @ (view.labels == 0)) / float(shares @ shares), 6)
 
 
 def _of_rows(pair: Pair) -> FloatArray | None:
-    """Return the difference of the row scores, or None if the metric is no mean of those, or they are infinite."""
+    """Return the differences of the scores of the rows; None if the metric is not a mean of finite scores."""
     if not isinstance(pair.metric, Score):
         return None
-    # A row without weight may be infinite.
+    # The score of a row of weight 0 may be infinite.
     first, second = (np.where(p.weights > 0, pair.metric.per_row(p), 0.0) for p in (pair.first, pair.second))
     return second - first if np.isfinite(first).all() and np.isfinite(second).all() else None

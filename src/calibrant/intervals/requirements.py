@@ -11,7 +11,7 @@ from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
 from calibrant.intervals.parts import are_filled, parts_of
-from calibrant.intervals.sandwich import SEPARATED, is_separated
+from calibrant.intervals.sandwich import undetermined
 from calibrant.metrics import SKCE, Classwise, Metric, Root
 from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions
@@ -108,7 +108,7 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
     if short:
         kind = "wrong and right answers" if isinstance(metric, SelectiveMetric) else "rows of the rarer outcome"
         return _sentence(fewest, kind, data, min(short))
-    return SEPARATED if is_separated(data, metric) else ""
+    return undetermined(data, metric)
 
 
 def rows_of_outcomes(view: Predictions) -> "list[Rows]":

@@ -1,4 +1,4 @@
-"""Limits of fitted coefficients, ratios and areas from the influence of each row: the sandwich."""
+"""Limits of fitted coefficients, ratios and areas from the influence of each row (the sandwich)."""
 
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 
 INFLUENTIAL = (CoxSlope, CoxIntercept, InTheLarge, ObservedExpectedRatio, SelectiveMetric)
-"""Metrics that say what every row contributes to their error."""
+"""Metrics that give the influence of every row."""
 
 Influential: TypeAlias = CoxSlope | CoxIntercept | InTheLarge | ObservedExpectedRatio | SelectiveMetric
 
@@ -23,6 +23,10 @@ SEPARATED = (
     "a threshold on the predictions separates the outcomes, or almost does, or all predictions are equal: no one line "
     "is best"
 )
+"""Why slope and intercept are undetermined."""
+
+ONE_OUTCOME = "only one of the two outcomes occurs"
+"""Why the other metrics are undetermined; the outcomes of areas are right and wrong answers."""
 
 
 def sandwich(
@@ -37,11 +41,11 @@ def sandwich(
     The value solves :math:`\sum_i w_i \psi_i(\theta) = 0`. To first order its error is :math:`\sum_i u_i` with the
     influences :math:`u_i = A^{-1} w_i \psi_i(\hat\theta)` and :math:`A = -\sum_i w_i \psi_i'(\hat\theta)`, so that
     :math:`\sum_i u_i^2` is its variance, whether the line is the true law of the outcomes or only the best
-    approximation: the sandwich of Huber and White. Of rows in clusters, the influences are summed by cluster first.
-    The quantiles are Student's; for O/E, a ratio of sums, corrected for skewness (`StudentLaw`).
+    approximation: the sandwich of Huber and White. If rows come in clusters, the influences are summed by cluster
+    first. The quantiles are Student's; for O/E, a ratio of sums, corrected for skewness (`StudentLaw`).
 
-    Areas under risk-coverage curves are functions of the weights of the rows, whose derivatives are the influences.
-    They are corrected for skewness too: the errors of few confident rows weigh most.
+    Areas under risk-coverage curves are functions of the weights of the rows, and the influences are their derivatives.
+    Their limits are corrected for skewness too, since errors of a few confident rows weigh most.
 
     References
     ----------
@@ -52,8 +56,8 @@ def sandwich(
 
 
 def influence_law(data: Predictions, metric: Influential, bootstrap: Bootstrap) -> StudentLaw:
-    """Return the law of the value."""
-    _check_overlap(data, metric)
+    """Return the law of the value of a metric."""
+    _check_determined(data, metric)
     return _law(metric(data), metric.influence(data), data, metric, bootstrap)
 
 
@@ -62,10 +66,10 @@ def influence_difference(
 ) -> StudentLaw:
     """Return the law of the difference of the values, second minus first, of models that predict the same rows.
 
-    The influences are subtracted row by row, so that what both models have in common cancels.
+    The influences are subtracted row by row, so that errors common to both models cancel.
     """
-    _check_overlap(first, metric)
-    _check_overlap(second, metric)
+    _check_determined(first, metric)
+    _check_determined(second, metric)
     return _law(
         metric(second) - metric(first), metric.influence(second) - metric.influence(first), first, metric, bootstrap
     )
@@ -78,15 +82,15 @@ def _law(value: float, rows: FloatArray, data: Predictions, metric: Metric, boot
     return law_of_sum(value, sums[:, 0], sums[:, 1], skewed=skewed, copies=copies)
 
 
-def is_separated(data: Predictions, metric: Metric) -> bool:
-    """Whether the metric has no finite value, or none that the data determine."""
+def undetermined(data: Predictions, metric: Metric) -> str:
+    """Say why the data do not determine a finite value of the metric; empty if they do."""
     view = metric.view(data)
-    if not isinstance(metric, (CoxSlope, CoxIntercept)):
-        hits = view.labels[view.weights > 0] == 1
-        return bool(hits.all() or not hits.any())
-    return has_no_best_line(view)
+    if isinstance(metric, (CoxSlope, CoxIntercept)):
+        return SEPARATED if has_no_best_line(view) else ""
+    hits = view.labels[view.weights > 0] == 1
+    return ONE_OUTCOME if hits.all() or not hits.any() else ""
 
 
-def _check_overlap(data: Predictions, metric: Influential) -> None:
-    if is_separated(data, metric):
-        raise InputError(f"{metric!r} has no limits: {SEPARATED}.")
+def _check_determined(data: Predictions, metric: Influential) -> None:
+    if reason := undetermined(data, metric):
+        raise InputError(f"{metric!r} has no limits: {reason}.")

@@ -14,7 +14,7 @@ from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles
-from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits
+from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits, unknown_difference
 from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT, missing_for_forecasts
 from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import Metric, Sharpness
@@ -173,13 +173,13 @@ def _limits(metric: Metric, first: Forecasts, second: Forecasts) -> DifferenceLi
     """Return the limits of a difference of means over rows, or why there are none."""
     if isinstance(metric, Sharpness) or not isinstance(metric, ForecastScore):
         reason = "it is not a mean over rows" if isinstance(metric, Sharpness) else NOT_CANCELLED.partition(";")[0]
-        return DifferenceLimits(None, None, 1.0, "none", reason)
+        return unknown_difference(reason)
     missing = [missing_for_forecasts("hall", metric, f) for f in (first, second)]
     if any(missing):
-        return DifferenceLimits(None, None, 1.0, "none", next(filter(None, missing)))
+        return unknown_difference(next(filter(None, missing)))
     rows = metric.per_row(second) - metric.per_row(first)
     differ = int(np.count_nonzero(rows[first.weights > 0]))
     if 0 < differ < FEWEST_DIFFERENT:
-        return DifferenceLimits(None, None, 1.0, "none", DIFFERENT)
+        return unknown_difference(DIFFERENT)
     (law,) = hall_laws(rows[:, None], first.weights, NO_RESAMPLING)
     return DifferenceLimits(*law.limits(CONFIDENCE), law.pvalue(), "hall")

@@ -1,4 +1,4 @@
-"""Mean and slope: what a sentence about predictions of an event can say, with standard errors under calibration."""
+"""Mean and slope of the predictions of an event against the outcomes, in standard errors under calibration."""
 
 import math
 from typing import NamedTuple
@@ -13,17 +13,17 @@ from calibrant.metrics.logistic_lines import has_no_best_line, kept_log_odds, pu
 from calibrant.predictions import Predictions
 
 SIGNIFICANT_Z = 1.96
-"""A deviation of this many standard errors has a direction."""
+"""A deviation of more standard errors than this has a direction."""
 
 TOO_EXTREME, TOO_TIMID = "too extreme", "too timid"
 """The directions of a slope or a spread."""
 
 LARGEST_LOG_ODDS = 27.6
-"""Predictions nearer to 0 or 1 than 1e-12 are moved there, as for the calibration slope."""
+"""Log-odds of predictions at a distance of 1e-12 from 0 or 1: nearer ones are moved there, as for the slope."""
 
 
 class Facts(NamedTuple):
-    """How predictions of an event compare with what was observed.
+    """Comparison of the predictions of an event with the outcomes.
 
     Attributes
     ----------
@@ -32,11 +32,12 @@ class Facts(NamedTuple):
     z : float
         Their difference in standard errors under calibration.
     extreme : float
-        Score of the slope of the log-odds beside an intercept, in standard errors; positive if too extreme.
+        Score of the slope of the log-odds, adjusted for the intercept, in standard errors; positive if too extreme.
     is_mixed : bool
-        Whether rows near the middle and rows far from it err to opposite sides, once the mean is corrected.
+        Whether, once the mean is corrected, rows near the middle or rows far from it err in the direction opposite to
+        the slope.
     too_extreme, too_wide : float
-        Scores of the slope and of the spread (Spiegelhalter's) once the mean is corrected: positive if too extreme.
+        Scores of the slope and of the spread (Spiegelhalter's) once the mean is corrected; positive if too extreme.
     """
 
     predicted: float
@@ -49,7 +50,7 @@ class Facts(NamedTuple):
 
 
 def facts_of(view: Predictions) -> Facts:
-    """Return the facts about binary predictions, which are kept with them."""
+    """Return the facts about binary predictions, kept with them."""
     return view.once("mean and slope", lambda: _facts(view))
 
 
@@ -59,7 +60,7 @@ def _facts(view: Predictions) -> Facts:
     With residuals :math:`r_i = y_i - p_i`, variances :math:`v_i = p_i (1 - p_i)`, shares :math:`w_i` of the weight and
     log-odds :math:`l_i` around their mean by :math:`w_i^2 v_i`, the score of a common factor of the log-odds is
     :math:`\sum_i w_i r_i l_i`, with variance :math:`\sum_i w_i^2 v_i l_i^2`; it is uncorrelated with the bias
-    :math:`\sum_i w_i r_i`. That a factor below 1 fits better means that the predictions are too extreme.
+    :math:`\sum_i w_i r_i`. If a factor below 1 fits better, the predictions are too extreme.
     """
     shares = view.weights / view.weights.sum()
     residuals = view.labels - view.positive
@@ -84,7 +85,7 @@ def _facts(view: Predictions) -> Facts:
 
 
 class Scored(NamedTuple):
-    """Residuals by share of weight, their variances, and the predictions that they are of."""
+    """Residuals times shares of weight, their variances, and the predictions."""
 
     pull: FloatArray
     noise: FloatArray
@@ -92,10 +93,10 @@ class Scored(NamedTuple):
 
 
 def _corrected(view: Predictions) -> Scored:
-    """Return the same of predictions whose log-odds are shifted so that their mean is right.
+    """Return residuals, variances and predictions after the log-odds are shifted so that their mean is right.
 
-    A wrong mean tilts the residuals of predictions on one side of 1/2 as a wrong slope does. With the fitted shift, the
-    score of the slope has the sign of 1 minus the fitted slope, as the likelihood is concave.
+    If most predictions are on one side of 1/2, a wrong mean looks like a wrong slope. After the fitted shift,
+    `too_extreme` is positive if and only if the fitted slope is below 1, as the likelihood is concave.
     """
     shift = InTheLarge().fitted(view)
     pull, spread = pulls(view, shift, 1.0)
@@ -110,7 +111,7 @@ def _centred(values: FloatArray, noise: FloatArray) -> FloatArray:
 
 
 def _score(values: FloatArray, pull: FloatArray, noise: FloatArray) -> float:
-    """Return minus the score of a coefficient of these values beside an intercept, in standard errors."""
+    """Return minus the score of a coefficient of these values, adjusted for an intercept, in standard errors."""
     centred = _centred(values, noise)
     return -_in_errors(float(pull @ centred), float(noise @ centred**2))
 
@@ -133,7 +134,7 @@ def _is_mixed(scored: Scored, centred: FloatArray, extreme: float, copies: Float
 
 
 def _middle(values: FloatArray, copies: FloatArray | None) -> float:
-    """Return the median over rows."""
+    """Return the median over rows, of which each value may stand for several."""
     if copies is None:
         return median(values)
     order = np.argsort(values)
@@ -142,9 +143,9 @@ def _middle(values: FloatArray, copies: FloatArray | None) -> float:
 
 
 def kind_of(facts: Facts, *, binary: bool) -> str:
-    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias.
+    """Name the strongest deviation; the bias, if both are equal, as they are if all events are rare.
 
-    Where only one class occurs, no slope can be seen.
+    If only one class occurs, nothing is known about the slope.
     """
     if binary:
         slope = _slope_score(facts)
@@ -161,13 +162,13 @@ def kind_of(facts: Facts, *, binary: bool) -> str:
 
 
 def _slope_score(facts: Facts) -> float:
-    """Return the score beside the bias, or what is left of it once the mean is corrected if that says otherwise."""
+    """Return the score of the slope, or its score once the mean is corrected if that does not confirm it."""
     is_confirmed = facts.extreme * facts.too_extreme > 0 and abs(facts.too_extreme) > SIGNIFICANT_Z
     return facts.extreme if is_confirmed else facts.too_extreme
 
 
 def corrected_direction(facts: Facts, deviation: float, plain: str | None) -> str | None:
-    """Return the direction of a slope or a spread, given the one that is right if the mean is.
+    """Return the direction of a slope or a spread, corrected for a wrong mean.
 
     Parameters
     ----------
@@ -175,12 +176,12 @@ def corrected_direction(facts: Facts, deviation: float, plain: str | None) -> st
     deviation : float
         `Facts.too_extreme` or `Facts.too_wide`.
     plain : str or None
-        What the sign of the score says without a correction of the mean.
+        The direction without that correction, which holds if the mean is right.
 
     Returns
     -------
     str or None
-        None if nothing is left once the mean is corrected.
+        None if the deviation is not significant once the mean is corrected.
     """
     if abs(facts.z) <= SIGNIFICANT_Z:
         return plain

@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant.curves.forecasts import effective_rows
 from calibrant.hypotest.evidence.parts import centred, inverse_deviation
 from calibrant.hypotest.forecasts.scores import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid, mid_ranks
 from calibrant.hypotest.forecasts.transforms import Transforms
@@ -135,7 +136,7 @@ class ForecastEvidence:
     @property
     def n_effective(self) -> float:
         """Kish's effective number of rows."""
-        return float(self.weights.sum() ** 2 / np.square(self.weights).sum())
+        return effective_rows(self.weights)
 
     def observed(self, transforms: Transforms) -> Sums:
         """Return the sums of the transforms themselves."""

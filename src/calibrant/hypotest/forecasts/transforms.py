@@ -63,10 +63,7 @@ class Transforms:
     @property
     def named_levels(self) -> tuple[float, ...]:
         """Probabilities of the central regions that the verdict names; empty if no two columns form one."""
-        if self.levels is None:
-            return (INNER, OUTER)
-        pairs = central_pairs(self.levels)
-        return tuple(sorted({nearest(pairs, wanted) for wanted in (INNER, OUTER)})) if pairs else ()
+        return _named_levels(self.levels)
 
     @property
     def gap(self) -> float:
@@ -214,10 +211,13 @@ def _marginal(law: Distribution, j: int) -> Distribution:
     )
 
 
+def _named_levels(levels: FloatArray | None) -> tuple[float, ...]:
+    if levels is None:
+        return (INNER, OUTER)
+    pairs = central_pairs(levels)
+    return tuple(sorted({nearest(pairs, wanted) for wanted in (INNER, OUTER)})) if pairs else ()
+
+
 def interval_level(law: Distribution) -> float | None:
     """Return the probability of the widest central intervals that the verdict names; None if there are none."""
-    levels = known_levels(law)
-    if levels is None:
-        return OUTER
-    pairs = central_pairs(levels)
-    return nearest(pairs, OUTER) if pairs else None
+    return max(_named_levels(known_levels(law)), default=None)
