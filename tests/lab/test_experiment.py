@@ -171,7 +171,7 @@ def test_only_differences_with_limits_are_drawn_and_the_others_are_named(finishe
     section = page[page.index('id="forest-title"') : page.index('id="curves-title"')]
     entries = result.comparisons[0].entries
     assert section.count('class="dot"') == sum(known_limits(entry.difference) is not None for entry in entries)
-    assert "No limits, and no stars, of KDE-ECE; ECE, 20 bins: " in section
+    assert "No limits and no stars for KDE-ECE; ECE, 20 bins: " in section
     assert "A line spans the 95% limits of a difference, and has a colour" in section
     assert "over the bootstrap samples" not in section
     assert "The Brier score is summed over the classes: for two classes it is twice the score of scikit-learn." in page

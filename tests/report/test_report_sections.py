@@ -221,7 +221,7 @@ class TestMetrics:
     def test_the_sum_in_the_brier_score_of_two_classes_is_said(self):
         for classes, said in ((("no", "yes"), True), (("a", "b", "c"), False)):
             notes = metrics.metric_notes(as_series(assessment(classes=classes, metrics={"brier": 0.4})))
-            assert any(note.startswith("The Brier score is the sum over the classes") for note in notes) == said
+            assert any(note.startswith("The Brier score is summed over the classes") for note in notes) == said
         assert metrics.metric_notes(as_series(assessment(classes=("no", "yes"), metrics={"nll": 0.4}))) == []
 
     def test_without_intervals_there_is_no_level(self):

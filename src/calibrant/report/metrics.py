@@ -9,7 +9,7 @@ from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
 from calibrant.results.comparison import CALIBRATED, chance_in_words
-from calibrant.results.estimate import OF_CLASSES, cautions, fit_caveats, is_without_value
+from calibrant.results.estimate import OF_CLASSES, cautions, fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.forecasts import forecast_notes
 
 ABSENT = "\N{EN DASH}"
@@ -128,16 +128,8 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
     said = cautions((estimate.about.label, estimate) for estimate in of_two if estimate.about)
     notes = [*dict.fromkeys(f"The {words}." for words in said)]
     for s in series:
-        for key, estimate in s.assessment.metrics.items():
-            rows = estimate.details.get("infinite_rows")
-            if not math.isfinite(estimate.value) and rows:
-                times = "one row" if rows == 1 else counted(rows)
-                notes.append(
-                    f"{of_result(estimate, key).label} of {s.label} is infinite because the observed class of {times} "
-                    "was given probability 0."
-                )
         named = [(of_result(estimate, key).label, estimate) for key, estimate in s.assessment.metrics.items()]
-        notes += [f"{s.label}: {note}." for note in fit_caveats(named)]
+        notes += [f"{s.label}: {note}." for note in (*infinity_caveats(named), *fit_caveats(named))]
     for s in series:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
             principal = [key for key in keys if key in first]

@@ -96,7 +96,7 @@ class Scale:
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         places = max(0, -math.floor(math.log10(step) + 1e-9))
         values = [round(i * step, places) for i in range(first, last + 1)]
-        return [(value, decimals(value, places) if value else "0") for value in values]
+        return [(value, decimals(value, places).replace("-", "\N{MINUS SIGN}") if value else "0") for value in values]
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Element:

@@ -1,4 +1,4 @@
-"""Outcomes of intervals and of comparing models."""
+"""Confidence limits of metrics, and comparisons of models."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -15,12 +15,12 @@ PERCENTILES = (
     "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
     "true one in 1 to 100 of 100 simulated data sets, of log loss and Brier score in 66 to 96 (docs/coverage.md)"
 )
-"""What the coverage of percentiles of paired differences is, from the least to the largest share of any cell."""
+"""Simulated coverage of percentiles of paired differences, from the smallest to the largest share of any setting."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Interval(Readable):
-    """Confidence limits of a metric: they contain its value, and are about nothing else.
+    """A metric with its confidence limits, which contain its value, and with its range by chance.
 
     Attributes
     ----------
@@ -28,15 +28,15 @@ class Interval(Readable):
         The metric with its settings.
     value : float
     low, high : float or None
-        Confidence limits; None where no method is known to cover.
+        Confidence limits; None if no method of known coverage exists.
     level : float
     method : str
-        How the limits were made; "none" without limits.
+        The method of the limits; "none" without limits.
     expected : float or None
         Mean of the metric if the model were calibrated, for metrics of calibration.
     null : tuple of two floats, or None
-        The metric of a calibrated model lies between these with probability `level`. Of an error only large values
-        speak against calibration: the first is 0, or minus infinity where chance makes it negative.
+        The metric of a calibrated model lies between these with probability `level`. Only large values of an error
+        speak against calibration, so its first entry is 0, or minus infinity if chance can make it negative.
     details : mapping
     reason : str
         Why there are no limits.
@@ -54,7 +54,7 @@ class Interval(Readable):
     reason: str = ""
 
     def _printed(self) -> list[tuple[str, str]]:
-        """Return what is printed: the metric by its name in the table, and in words what chance does."""
+        """Return what is printed: the metric by its name in the table, and the range by chance in words."""
         metrics = import_module("calibrant.metrics").METRICS
         own = {"name": next((key for key, metric in metrics.items() if repr(metric) == self.name), self.name)}
         if self.null is not None:
@@ -71,16 +71,16 @@ class Difference(Readable):
     value : float
         Infinite if one of the two is.
     low, high : float or None
-        Confidence limits of the difference; None where no method is known to cover. They contain the value, unless
+        Confidence limits of the difference; None if no method of known coverage exists. They contain the value, unless
         percentiles were requested, which chance may shift to one side of it.
     pvalue : float
         Two-sided, never 0; 1 without limits.
     adjusted : float
-        By Holm's method over all differences of the comparison.
+        The p-value adjusted by Holm's method over all differences of the comparison.
     is_significant : bool
         Whether the limits exclude 0.
     method : str
-        How limits and p-value were made; "none" without them.
+        The method of limits and p-value; "none" without them.
     reason : str
         Why there are no limits; empty with limits.
     """
@@ -106,7 +106,7 @@ class Compared(Readable):
     better : {"lower", "higher", "none"}
     value : float
     interval : Interval or None
-        None if intervals were not requested, or nothing is known.
+        None if intervals were not requested, or neither limits nor a range by chance is known.
     difference : Difference or None
         None for the baseline, and where both values are infinite.
     """
@@ -132,10 +132,10 @@ class Comparison(Readable):
     entries : tuple of Compared
         Model after model, each metric in the order of `metrics`.
     groups : mapping of str to Comparison
-        The same for parts of the rows, if requested.
+        A comparison within each group of rows, if requested.
     settings : mapping
     rule : {"valid", "percentile"}
-        How limits of differences were made: by a method that is known to cover, or as percentiles over resamples.
+        How limits of differences were computed: by a method of known coverage, or as percentiles over resamples.
     about : mapping of str to Description
         How each metric is presented.
     one_bandwidth : tuple of str
@@ -182,7 +182,7 @@ def _cell(entry: Compared) -> str:
 
 
 def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:
-    """Return the names of those that have no limits, by the reason."""
+    """Return, for each reason why there are no limits, the names of the results that it concerns."""
     found: dict[str, dict[str, None]] = {}
     for name, result in results:
         if result is not None and result.reason:
@@ -191,7 +191,7 @@ def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) 
 
 
 def missing_differences(comparison: Comparison, named: Callable[[str], str] = str) -> dict[str, list[str]]:
-    """Return what has a difference without limits, by the reason: the metric, and of which model if there are several.
+    """Return, for each reason, the metrics whose difference has no limits, with the models if not all are concerned.
 
     `named` writes the name of a metric.
     """
@@ -206,14 +206,14 @@ def missing_differences(comparison: Comparison, named: Callable[[str], str] = st
 
 
 def known_limits(result: Interval | Difference | None) -> tuple[float, float] | None:
-    """Return the limits of a value or of a difference, if there are such."""
+    """Return the limits of a value or of a difference; None if it has none."""
     if result is None or result.low is None or result.high is None:
         return None
     return result.low, result.high
 
 
 def shown_limits(result: Interval | Difference | None) -> tuple[float, ...]:
-    """Return the limits that are worth showing: none where both are the same infinity, as the value is.
+    """Return the limits that are worth showing: none if both are the same infinity.
 
     Examples
     --------
@@ -225,11 +225,11 @@ def shown_limits(result: Interval | Difference | None) -> tuple[float, ...]:
 
 
 CALIBRATED = "95 of 100 data sets of a calibrated model"
-"""What ranges by chance are about."""
+"""The data sets that a range by chance describes, in words."""
 
 
 def chance_in_words(result: Interval | None, written: Callable[[float], str]) -> str:
-    """Return the range of a metric by chance: up to a limit, or between two if both sides speak against calibration.
+    """Return the range by chance in words: up to a limit, or between two if both sides speak against calibration.
 
     Examples
     --------
@@ -244,12 +244,12 @@ def chance_in_words(result: Interval | None, written: Callable[[float], str]) ->
 
 
 def rule_in_words(comparison: Comparison) -> str:
-    """Say how far the rule by which differences are judged can be trusted, if it is not the valid one."""
+    """Say how far the rule for judging differences can be trusted; an empty text for the valid rule."""
     return PERCENTILES if comparison.rule == "percentile" else ""
 
 
 def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable[[str], str] = str) -> str:
-    """Say how the limits of differences were made: by formulas, or by bootstrap samples of `drawn`.
+    """Say how the limits of differences were computed: by formulas, or by bootstrap samples of `drawn`.
 
     `named` writes the name of a metric.
 
@@ -273,7 +273,7 @@ def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable
 
 
 def bandwidth_in_words(comparison: Comparison, named: Callable[[str], str] = str) -> str:
-    """Say which metrics have the bandwidth of the baseline for all models, so that a bandwidth makes no difference.
+    """Say which metrics use the bandwidth of the baseline for all models.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def bandwidth_in_words(comparison: Comparison, named: Callable[[str], str] = str
 
 
 def favours(entry: Compared) -> int:
-    """Return 1 if the limits of a difference say that the model is better than the baseline, -1 if worse, else 0."""
+    """Return 1 if the limits of the difference show the model to be better than the baseline, -1 if worse, else 0."""
     difference = entry.difference
     if difference is None or not difference.is_significant or difference.high is None or entry.better == "none":
         return 0

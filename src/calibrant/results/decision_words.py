@@ -283,13 +283,13 @@ def threshold_words(best: BestThreshold) -> str:
     Examples
     --------
     >>> print(threshold_words(BestThreshold(target=0.05, value=0.02, low=0.01, high=0.04, level=0.95)))
-    After a fix, act from 0.05 on. By logistic recalibration, the predictions as they are correspond to that at 0.02
-    (0.01 to 0.04).
+    After a fix, act from 0.05 on; on the predictions as they are, act from 0.02 on (0.01 to 0.04), by logistic
+    recalibration.
     """
     if best.value is None:
         return f"It cannot be told from where on to act on the predictions as they are: {best.reason}."
     limits = "" if best.low is None or best.high is None else f" ({between((best.low, best.high), significant)})"
     return (
-        f"After a fix, act from {significant(best.target)} on. By logistic recalibration, the predictions as they are "
-        f"correspond to that at {significant(best.value)}{limits}."
+        f"After a fix, act from {significant(best.target)} on; on the predictions as they are, act from "
+        f"{significant(best.value)} on{limits}, by logistic recalibration."
     )

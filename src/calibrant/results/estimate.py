@@ -1,4 +1,4 @@
-"""Outcomes of measuring: values with what is to be known beside them, parts of scores, and certified values."""
+"""Results of measuring: values with details and cautions, parts of scores, and certified values."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,9 +20,10 @@ class Description(Readable):
     label : str
         A short name.
     meaning : str
-        One sentence: what a metric measures, or what a test can see.
+        One sentence: what a metric measures, or what a test detects.
     caution : str
-        What the validity of a test rests on; where a metric misleads, as what follows its name.
+        What the validity of a test rests on; for a metric, when it misleads, as the end of a sentence that begins with
+        its name.
     better : {"lower", "higher", "none"}
         Which values of a metric are better; "none" if it describes rather than judges.
     group : str
@@ -49,9 +50,9 @@ class Estimate(Readable):
         The metric with its settings.
     value : float
     details : mapping
-        What else the metric has to say, such as the number of bins that hold data.
+        Further facts, such as the number of bins that hold data.
     about : Description or None
-        How the metric is presented, if it is one.
+        How the metric is presented; None if the value is not that of a metric.
     """
 
     name: str
@@ -62,18 +63,18 @@ class Estimate(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CheckedValue(Readable):
-    """A value that this machine computed, beside its certified answer.
+    """A value that this machine computed, beside the certified value.
 
     Attributes
     ----------
     name : str
     certified : str
-        The answer in 30 digits.
+        The certified value in 30 digits.
     found : float
     digits : float
         Number of significant digits that agree, at most 17.
     required : int
-        Number that must.
+        Number of digits that must agree.
     """
 
     name: str
@@ -102,14 +103,14 @@ class ScoreDecomposition(Readable):
     value : float
         The mean score.
     miscalibration : float
-        What recalibrating would save; with bins also called reliability, or calibration loss.
+        The part that recalibration would save; with bins also called reliability, or calibration loss.
     discrimination : float
-        What knowing the prediction saves; with bins also called resolution.
+        The part that knowing the prediction saves; with bins also called resolution.
     uncertainty : float
-        The score of predicting the frequency of the event for all rows. Uncertainty less discrimination is the
+        The score of predicting the frequency of the event for all rows. Uncertainty minus discrimination is the
         refinement loss.
     within : float
-        What the spread of the predictions within bins adds, or saves if negative; 0 for "corp".
+        The part that the spread of the predictions within bins adds, or saves if negative; 0 for "corp".
     within_variance, within_covariance : float or None
         The two terms of `within` for the squared error: the mean of (p - mean p)^2, and twice the covariance of
         predictions and labels, within bins.
@@ -135,7 +136,7 @@ class Measures(Readable, Mapping[str, float]):
     ----------
     n_samples : int
     estimates : mapping of str to Estimate
-        The same values with their details, and with what each metric means.
+        The same values with their details, and with the description of each metric.
     """
 
     n_samples: int
@@ -158,7 +159,7 @@ class Measures(Readable, Mapping[str, float]):
 
 
 def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:
-    """Say of each estimate by its name what its metric asks to be cautious about.
+    """Return the caution of each estimate whose metric has one, beginning with its name.
 
     Examples
     --------
@@ -170,19 +171,19 @@ def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:
 
 
 NONE = "no value"
-"""Shown in place of a number where there is none."""
+"""Shown in place of a missing number."""
 
 MOST_LISTED = 5
-"""Rows that are named."""
+"""The largest number of rows that are named."""
 
 ONE_OUTCOME = "one_outcome"
 """The detail of estimates that have no value because all outcomes are alike."""
 
 SEPARATED = "separated"
-"""The detail of those that have none because a threshold on the predictions separates the outcomes."""
+"""The detail of estimates that have no value because a threshold on the predictions separates the outcomes."""
 
 FLAT = "flat"
-"""The detail of those that have none because the likelihood does not tell one number from others."""
+"""The detail of estimates that have no value because the likelihood hardly differs between numbers."""
 
 WITHOUT_VALUE = {
     ONE_OUTCOME: "all outcomes are alike, and no finite number is most likely",
@@ -192,11 +193,11 @@ WITHOUT_VALUE = {
 """Why an estimate has no value, by its detail."""
 
 REFUTED = "refuted"
-"""The detail of estimates that counts certain predictions that were wrong."""
+"""The detail of estimates that counts wrong predictions of 0 or 1."""
 
 
 def is_without_value(estimate: Estimate) -> bool:
-    """Whether no finite number is the most likely one."""
+    """Return whether an estimate has no value."""
     return bool(why_without_value(estimate))
 
 
@@ -206,7 +207,7 @@ def why_without_value(estimate: Estimate) -> str:
 
 
 def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
-    """Say of which coefficients of recalibration there is no value, and which hang on predictions of 0 and 1.
+    """Say which coefficients of recalibration have no value, and which depend on wrong predictions of 0 and 1.
 
     Examples
     --------
