@@ -115,7 +115,7 @@ def test_without_redraws_there_is_no_band_and_the_seed_decides_it_otherwise():
 @each(
     "settings, message",
     [
-        ({"grid": 1}, "grid must have at least 2 steps"),
+        ({"grid": 1}, "grid must have at least 2 points"),
         ({"grid": [0.5, 1.5]}, "grid must hold points from 0 to 1, but goes from 0.5 to 1.5"),
         ({"grid": [0.5, np.nan]}, "grid must hold points from 0 to 1"),
         ({"bandwidth": 0}, "bandwidth must be positive"),

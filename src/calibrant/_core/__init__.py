@@ -1,7 +1,7 @@
 """The compiled core: sums over pairs of rows, kernel sums on a line, and draws; built when the package is installed.
 
-`pairs` and `line` are compiled C behind a thin Python side, `twin` and `line.twin` say the same in plain NumPy: the
-oracle of the compiled code, and its replacement where it could not be built. `engine` chooses between them.
+`pairs` and `line` are thin interfaces to compiled C. `twin` and `line.twin` compute the same in plain NumPy: they are
+the oracle of the compiled code, and replace it where it could not be built. `engine` chooses between them.
 """
 
 import os
@@ -18,7 +18,7 @@ def engine() -> ModuleType:
 
 
 def description() -> str:
-    """Say which core runs."""
+    """Return a description of the core in use."""
     core = library()
     if core is not None:
         return f"compiled, level {core.level}"

@@ -1,7 +1,6 @@
 """Sums in bins, in one pass over the values: compiled, or in NumPy.
 
-Bins are given by the largest value of each but the last, ascending, (n_bins - 1,). Sums are added up in the order of
-the rows either way.
+Bins are given by the largest value of each but the last, ascending, (n_bins - 1,). Both add in the order of the rows.
 """
 
 import numpy as np
@@ -53,7 +52,7 @@ def bin_sums(values: FloatArray, weights: FloatArray, labels: IntArray, last: Fl
 
 
 def bin_columns(values: FloatArray, weights: FloatArray, last: FloatArray) -> FloatArray:
-    """Return the sums of weights and of weighted values, (m, 2, n_bins), of every column of values (n, m).
+    """Return the sums of weights and of weighted values by bin, (m, 2, n_bins), for every column of values (n, m).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Linear algebra on one thread: how sums are shared among threads decides their last digits."""
+"""Linear algebra on one thread: the last digits of sums depend on how they are split among threads."""
 
 import sys
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ _depth = 0
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let NumPy and SciPy compute products and factorisations on one thread, and restore what was set before.
+    """Let NumPy and SciPy use one thread for products and factorisations, and restore the previous setting.
 
-    It is for the few computations whose digits would otherwise depend on the number of threads. Our own threads are not
-    meant: their sums do not depend on their number. Only the main thread changes settings, as what another thread sets
-    does not reliably reach the libraries, nor come back.
+    It is for the few computations whose digits would otherwise depend on the number of threads. The threads of this
+    package are not affected: their sums do not depend on their number. Only the main thread changes the setting: a
+    change by another thread does not reliably reach the libraries, and is not reliably undone.
     """
-    global _depth  # noqa: PLW0603 (the setting that it counts is one of the process)
+    global _depth  # noqa: PLW0603 (the setting belongs to the process)
     if current_thread() is not main_thread():
         yield
         return
@@ -37,7 +37,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _limit() -> "list[tuple[LibController, int]]":
-    """Set one thread wherever there are more, and return what there was."""
+    """Set one thread for each library that uses more, and return the previous numbers."""
     found = [(library, library.get_num_threads()) for library in _libraries("scipy.linalg" in sys.modules)]
     more = [(library, n_threads) for library, n_threads in found if n_threads is not None and n_threads > 1]
     for library, _ in more:
@@ -47,7 +47,7 @@ def _limit() -> "list[tuple[LibController, int]]":
 
 @cache
 def _libraries(_with_scipy: bool) -> "list[LibController]":
-    """Return what controls each library that is loaded; SciPy brings one of its own with its linear algebra."""
+    """Return the controller of each loaded library; SciPy loads its own with its linear algebra."""
     from threadpoolctl import ThreadpoolController
 
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)

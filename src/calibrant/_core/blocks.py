@@ -1,4 +1,4 @@
-"""Work on the rows of a large matrix, a block at a time: a block and its intermediate results fit into the cache."""
+"""Operations on the rows of a large matrix, in blocks that fit into the cache with their intermediate results."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -11,12 +11,12 @@ from calibrant._core.threads import in_order
 Result = TypeVar("Result")
 
 BLOCK = 16384
-"""Entries of a block: 128 kB, which is also what memory is handed out for without asking the operating system."""
+"""Entries of a block: 128 kB, which is also the limit up to which memory is allocated without a system call."""
 
 _ROUNDING = 1e-13
 
 _MANY_ENTRIES = 1 << 22
-"""Below this many entries, a few operations on each are over before other threads have begun."""
+"""Below this many entries, a few operations on each take less time than starting other threads."""
 
 FEW_CLASSES = 32
 """Below this many classes, NumPy is faster column by column than along the rows."""
@@ -43,7 +43,7 @@ def by_blocks(
 def each_block(
     task: Callable[[slice], None], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
 ) -> None:
-    """Run task(rows) for every block of rows, where nothing is returned."""
+    """Run task(rows) for every block of rows."""
     for _ in by_blocks(task, shape, entries=entries, n_threads=n_threads):
         pass
 
@@ -62,7 +62,7 @@ def add_blocks(
 
 
 def threads_for(shape: tuple[int, ...]) -> int | None:
-    """Return the number of threads for a few operations on every entry: 1, or None for all there are."""
+    """Return the number of threads for a few operations on every entry: 1, or None for all available."""
     return None if shape[0] * shape[1] >= _MANY_ENTRIES else 1
 
 
@@ -77,11 +77,11 @@ def over_classes(operation: np.ufunc, values: FloatArray) -> FloatArray:
 
 
 def logarithms(values: FloatArray) -> FloatArray:
-    """Return the logarithm of every entry, -inf of 0."""
+    """Return the logarithm of every entry; -inf for 0."""
     found = np.empty(values.shape)
 
     def task(rows: slice) -> None:
-        with np.errstate(divide="ignore"):  # Of this thread.
+        with np.errstate(divide="ignore"):  # Here, because it applies to the current thread only.
             np.log(values[rows], out=found[rows])
 
     each_block(task, values.shape, entries=_MANY_ENTRIES // 4, n_threads=threads_for(values.shape))
@@ -89,7 +89,7 @@ def logarithms(values: FloatArray) -> FloatArray:
 
 
 def softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
-    """Return the softmax of every row, in `out` if that is given; -inf marks an impossible class."""
+    """Return the softmax of every row, in `out` if it is given; -inf marks an impossible class."""
     probs = np.empty(scores.shape) if out is None else out
 
     def task(rows: slice) -> None:
@@ -103,7 +103,7 @@ def softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
 
 
 def log_softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
-    """Return the logarithm of the softmax of every row, in `out` if that is given; -inf marks an impossible class."""
+    """Return the logarithm of the softmax of every row, in `out` if it is given; -inf marks an impossible class."""
     log_probs = np.empty(scores.shape) if out is None else out
 
     def task(rows: slice) -> None:
@@ -116,13 +116,13 @@ def log_softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray
 
 
 def _places(before: FloatArray, after: FloatArray, top: IntArray, found: IntArray) -> None:
-    """Find the largest entries of some rows: of few, since NumPy copies an array that is read-only."""
+    """Find the largest entry of each row; called on few rows at a time, since NumPy copies read-only arrays."""
     before.argmax(axis=1, out=top)
     after.argmax(axis=1, out=found)
 
 
 def keep_argmax(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Let the largest entry of every row be where it was, in place, if it is another one by rounding alone."""
+    """Restore the position of the largest entry of every row, in place, where only rounding has changed it."""
     top, found = np.empty((2, len(before)), dtype=np.int64)
     each_block(lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1)
     rows = np.flatnonzero(top != found)

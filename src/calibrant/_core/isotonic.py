@@ -1,4 +1,4 @@
-"""Isotonic regression: compiled, or in NumPy; importing `scipy.optimize` takes longer than most of its uses."""
+"""Isotonic regression: compiled, or in NumPy. Importing `scipy.optimize` would take longer than most uses."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.library import library
 
 PASSES = 100
-"""Nearly all data needs fewer; what needs more is left to SciPy, whose time never grows faster than the data."""
+"""Largest number of passes. Nearly all data needs fewer; the rest is left to SciPy, whose time is always linear."""
 
 
 class Isotonic(NamedTuple):
@@ -52,7 +52,7 @@ def isotonic_regression(y: FloatArray, *, weights: FloatArray, increasing: bool 
 
 
 def by_passes(y: FloatArray, weights: FloatArray) -> Isotonic:
-    """Return the increasing ones without compiled code.
+    """Return the increasing regression without compiled code.
 
     Every run of blocks whose means do not increase becomes one block, all runs in one pass, until the means increase.
     """
@@ -67,7 +67,7 @@ def by_passes(y: FloatArray, weights: FloatArray) -> Isotonic:
             blocks = np.append(starts, len(y))
             return Isotonic(np.repeat(means, blocks[1:] - blocks[:-1]), blocks)
         sums, mass, starts = np.add.reduceat(sums, first), np.add.reduceat(mass, first), starts[first]
-        # A block that did not grow keeps its mean to the last digit: both it and what follows begin one.
+        # A block that was not merged, because it and the next entry both begin one, keeps its mean exactly.
         alone = begins.copy()
         alone[:-1] &= begins[1:]
         means = np.where(alone[first], means[first], sums / mass)

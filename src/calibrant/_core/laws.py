@@ -1,6 +1,6 @@
-"""The normal and Student's law, the logistic curve and logarithms, without `scipy.special`.
+"""The normal and Student's t law, logistic and logarithmic functions, without `scipy.special`.
 
-Its import takes a third of a second, which is longer than an evaluation of a few thousand rows.
+Its import takes a third of a second, longer than an evaluation of a few thousand rows.
 """
 
 import math
@@ -32,7 +32,7 @@ def expit(x: FloatArray) -> FloatArray:
 
 
 def logistic_variance(x: FloatArray) -> FloatArray:
-    """Return the variance p (1 - p) of an event with log-odds x, with all digits where p rounds to 1.
+    """Return the variance p (1 - p) of an event with log-odds x, accurate also where p rounds to 1.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def normal_tail(x: float) -> float:
 
 
 def normal_quantile(level: float) -> float:
-    """Return the value below which a standard normal number lies with a probability.
+    """Return the quantile of the standard normal law.
 
     Examples
     --------
@@ -80,17 +80,17 @@ def normal_quantile(level: float) -> float:
 
 
 def student_tail(x: float, freedom: float) -> float:
-    r"""Return the probability that a number with Student's law exceeds x.
+    r"""Return the probability that a number with Student's t law exceeds x.
 
     Notes
     -----
     With :math:`a = \nu / 2` and :math:`y = \nu / (\nu + x^2)` it is half the incomplete beta function
-    :math:`I_y(a, \frac12)`. Beyond 1 this is, by :math:`y \to y e^{-v / a}` and :math:`v = r^2 / 2`,
+    :math:`I_y(a, \frac12)`. For :math:`x \ge 1` it is, by substituting :math:`y e^{-v / a}` and :math:`v = r^2 / 2`,
 
     .. math:: \frac{y^a}{2 \sqrt\pi} \frac{\Gamma(a + \frac12)}{a \Gamma(a)}
               \int_0^\infty \frac{r e^{-r^2 / 2}}{\sqrt{1 - y e^{-r^2 / 2 a}}} \, dr,
 
-    which keeps its digits however small it is; nearer to 0 the density is integrated from 0 to x.
+    which is accurate however small it is; for smaller x the density is integrated from 0 to x.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def student_tail(x: float, freedom: float) -> float:
 
 @cache
 def student_quantile(level: float, freedom: float) -> float:
-    """Return the value below which a number with Student's law lies with a probability.
+    """Return the quantile of Student's t law.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def student_quantile(level: float, freedom: float) -> float:
 
 @cache
 def _rule() -> tuple[FloatArray, FloatArray]:
-    """Return points in (0, 1) and their weights, by which smooth functions are integrated."""
+    """Return the points and weights of Gauss-Legendre integration on (0, 1)."""
     points, weights = np.polynomial.legendre.leggauss(_POINTS)
     return (points + 1) / 2, weights / 2
 

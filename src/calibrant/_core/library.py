@@ -1,7 +1,7 @@
 """The compiled library: a C interface of plain pointers and sizes, loaded once; absent where it could not be built.
 
-Each routine exists once per level of the processor, so that one file serves all of them. Sizes are checked by whoever
-calls, types and layouts of arrays here; the C code trusts both. A call releases the interpreter's lock.
+Each routine exists once per level of the processor, so that one file serves all of them. The caller checks sizes; types
+and layouts of arrays are checked here; the C code trusts both. A call releases the interpreter's lock.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ WHOLE, REAL = ctypes.c_int64, ctypes.c_double
 
 
 class Record(ctypes.Structure):
-    """A structure of C that keeps the arrays alive to which it points."""
+    """A C structure that keeps the arrays to which it points alive."""
 
     _fields_: ClassVar[list[tuple[str, Any]]] = []
 
@@ -71,7 +71,7 @@ class Points(Record):
 
 
 class Problem(Record):
-    """Everything that H depends on."""
+    """All parameters of H."""
 
     _fields_ = [*_fields(points=Points, residuals=Points), *_fields("", "distance power profile", "scale shape")]
 
@@ -95,7 +95,7 @@ class Sources(Record):
 
 
 class PlanRecord(Record):
-    """What the boxes of targets need; see `line.sums`."""
+    """How the sums of each target box are computed; see `line.sums`."""
 
     _fields_ = _fields("x own whole whole_rows rows way", "leave_out", boxes=BoxesRecord)
 
@@ -113,7 +113,7 @@ class Matrix(Record):
 
     @classmethod
     def view(cls, array: NDArray[np.generic], dtype: type = np.float64) -> Self:
-        """Take any matrix of the type without a copy."""
+        """Return a matrix of this type without copying it."""
         if array.dtype != dtype:
             raise TypeError(f"the matrix must be of {np.dtype(dtype)}, but is of {array.dtype}.")
         matrix = cls(_address(array), *(step // array.itemsize for step in array.strides))
@@ -167,22 +167,22 @@ _Start = ctypes.c_char * 0
 
 
 class _Array(NamedTuple):
-    """An argument that takes contiguous arrays of one type, or of any type where another argument says which.
+    """An argument that takes contiguous arrays of one type, or of any type if another argument gives it.
 
-    It does what `numpy.ctypeslib.ndpointer` does, which for a few hundred rows takes longer than most of the routines.
+    It does the same as `numpy.ctypeslib.ndpointer`, which for a few hundred rows takes longer than most routines.
     """
 
     dtype: np.dtype[np.generic] | None
 
     def from_param(self, array: object) -> "ctypes.c_void_p | _CArgObject":
-        """Return the address of an array, which whoever calls keeps alive."""
+        """Return the address of an array, which the caller keeps alive."""
         if not isinstance(array, np.ndarray):
             raise TypeError("argument must be an ndarray")
         if self.dtype is not None and array.dtype != self.dtype:
             raise TypeError(f"array must have data type {self.dtype}")
         if not array.flags.c_contiguous:
             raise TypeError("array must be contiguous")
-        if array.flags.writeable:  # As a buffer, which is the quickest way and not open to others.
+        if array.flags.writeable:  # As a buffer: the fastest way, but only for writeable arrays.
             return ctypes.byref(_Start.from_buffer(array))  # type: ignore[arg-type]  # A buffer by type from 3.12 on.
         return ctypes.c_void_p(_address(array))
 
@@ -232,11 +232,11 @@ _SIGNATURES: dict[str, tuple[object, ...]] = {
     "beta_sums": (Kernels, Strip, _REALS, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE),
     "interpolate": (_REALS, BoxesRecord, _REALS, _REALS, WHOLE, Strip),
 }
-"""What each routine takes; all of them write into arrays that they are given."""
+"""Arguments of each routine; all of them write into arrays that they are given."""
 
 
 class Library(NamedTuple):
-    """The routines at one level, and the sizes that arrays are packed for."""
+    """The routines at one level, and the sizes for which arrays are packed."""
 
     level: str
     lanes: int
@@ -252,8 +252,8 @@ class Library(NamedTuple):
 def library() -> Library | None:
     """Return the compiled library at the highest level that this processor runs, or None if there is none.
 
-    The variable CALIBRANT_CORE names another level of it, such as "v1", or "numpy" for none; CALIBRANT_LIBRARY another
-    file.
+    The environment variable CALIBRANT_CORE selects another level, such as "v1", or "numpy" for none; CALIBRANT_LIBRARY
+    selects another file.
     """
     wanted = os.environ.get("CALIBRANT_CORE", "")
     files = [os.environ.get("CALIBRANT_LIBRARY", ""), *map(str, Path(__file__).parent.glob("c/core.*"))]
@@ -269,7 +269,7 @@ def library() -> Library | None:
 
 
 def required() -> Library:
-    """Return the library where the caller knows that there is one."""
+    """Return the library, for callers that have made sure that there is one."""
     found = library()
     if found is None:
         raise RuntimeError("the compiled library is missing.")

@@ -10,7 +10,7 @@ from calibrant._core.blocks import add_blocks
 from calibrant._core.newton import Curve, Minimum, cramer, descend, newton_step
 
 LAST_DECREMENT = 1e-14
-"""A step that promises to lower the mean loss by less than this is the last one: about 1e-7 long, it leaves 1e-14."""
+"""The last step is predicted to lower the mean loss by less than this: it is about 1e-7 long, and leaves 1e-14."""
 MAX_ITERATIONS = 500
 PENALTY = 1e-12
 """Factor of the squared coefficients that keeps the maximum finite and unique."""
@@ -28,7 +28,7 @@ class LogisticLoss:
     design : ndarray of shape (m, n)
         D.
     events, counts : ndarray of shape (n,)
-        e and c, with 0 <= e <= c. Their sum over c is best 1: the value is then a mean.
+        e and c, with 0 <= e <= c. The counts should sum to 1, so that the value is a mean.
     offset : ndarray of shape (n,), or 0
         o.
     penalty, target : float or ndarray of shape (m,)
@@ -68,9 +68,9 @@ class LogisticLoss:
         return descend(self, newton_step, start, last=LAST_DECREMENT, max_iter=MAX_ITERATIONS, look=False)
 
     def _sums(self, x: FloatArray, rows: slice) -> FloatArray:
-        """Return what some rows add to the loss and its derivatives, one after another."""
+        """Return the contributions of some rows to the loss, the gradient and the Hessian, as one flat array."""
         design, events, counts, others = self.design[:, rows], self.events[rows], self.counts[rows], self._others[rows]
-        # One piece of memory for all: asking the system for many takes longer than what is computed in them.
+        # One allocation for all: several would take longer than the computation.
         scores, low, high, total = np.empty((4, len(counts)))
         np.matmul(x, design, out=scores)
         scores += self.offset if isinstance(self.offset, float) else self.offset[rows]
@@ -78,18 +78,18 @@ class LogisticLoss:
         np.maximum(scores, 0.0, out=high)
         sums = np.empty(1 + len(design) + len(design) ** 2)
         sums[0] = others.dot(high) - events.dot(low)
-        # e^s / (1 + e^s) and its complement share a denominator between 1 and 2; each has all of its digits.
+        # e^s / (1 + e^s) and its complement share a denominator between 1 and 2; both are accurate.
         np.exp(low, out=low)
         np.exp(np.negative(high, out=high), out=high)
         np.add(low, high, out=total)
-        # Steps are judged by differences of 1e-12 and more: log1p, which takes longer, is not needed.
+        # Steps are judged by differences of 1e-12 and more, so the slower log1p is not needed.
         sums[0] += counts.dot(np.log(total, out=scores))
         np.reciprocal(total, out=total)
         low *= total
         high *= total
         np.multiply(low, high, out=total)
         total *= counts
-        # Events and others apart: p - 1 would lose the digits of a p near 1.
+        # Separately for events and other rows: p - 1 would lose digits for p near 1.
         low *= others
         high *= events
         low -= high
@@ -101,7 +101,7 @@ class LogisticLoss:
 def maximise_all(
     offset: FloatArray, design: FloatArray, hits: BoolArray, shares: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return the coefficients of the design's rows, added to the offset, that make the outcomes most likely.
+    """Return the coefficients of the design's rows, added to the offset, that maximise the likelihood of each column.
 
     Parameters
     ----------
@@ -115,12 +115,12 @@ def maximise_all(
     Returns
     -------
     ndarray of shape (m, B)
-        NaN in columns where full steps do not converge soon, as where no finite coefficient is best.
+        NaN in columns where full steps do not converge soon, for instance because no finite maximum exists.
 
     Notes
     -----
-    The likelihood is concave, so what Newton's method converges to is its only maximum, however it got there. Its
-    value, which full steps need not know, and the digits of probabilities near 1 would take up to twice the time.
+    The likelihood is concave, so Newton's method can only converge to its one maximum. Full steps do not need its
+    value; computing it, and probabilities near 1 accurately, would take up to twice the time.
     """
     n_columns = max(hits.shape[1], shares.shape[1])
     found = np.full((len(design), n_columns), np.nan)
@@ -130,7 +130,7 @@ def maximise_all(
         for _ in range(MAX_FULL_STEPS):
             steps, decrements = _steps(points, offset + points.T @ design, design, observed, shares)
             points = points + steps
-            # As in `descend`; where rounding alone is left, it may have any sign.
+            # As in `descend`; a decrement by rounding alone may have either sign.
             last = np.abs(decrements) <= LAST_DECREMENT
             found[:, left[last]] = points[:, last]
             keep = np.isfinite(decrements) & ~last
@@ -149,7 +149,7 @@ def _sums(values: FloatArray, design: FloatArray, shares: FloatArray) -> FloatAr
 def _steps(
     points: FloatArray, odds: FloatArray, design: FloatArray, observed: FloatArray, shares: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Newton's steps (m, B) from points (m, B), where the log-odds are (B, n), and what each promises.
+    """Return Newton's steps (m, B) from points (m, B) with log-odds (B, n), and the predicted decreases (B,).
 
     The log-odds are overwritten.
     """
@@ -163,6 +163,6 @@ def _steps(
     else:
         products = np.stack([design[0] ** 2, design[0] * design[1], design[1] ** 2])
         hessian = _sums(fitted, products, shares).T + PENALTY * np.array([[1], [0], [1]])
-        *numerators, determinant, is_safe = cramer(*gradient, *hessian)
-        steps = np.stack(numerators) / np.where(is_safe, determinant, np.nan)
+        one, other, determinant, is_safe = cramer(*gradient, *hessian)
+        steps = np.stack([one, other]) / np.where(is_safe, determinant, np.nan)
     return steps, -(gradient * steps).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Monotone cubic interpolation in NumPy, without the import of `scipy.interpolate`, which takes longer than its use."""
+"""Monotone cubic interpolation in NumPy: importing `scipy.interpolate` would take longer than the use."""
 
 import numpy as np
 
@@ -6,16 +6,16 @@ from calibrant._border.types import FloatArray
 
 
 def monotone_cubic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
-    r"""Interpolate values at ascending places by cubics that rise and fall where the values do.
+    r"""Interpolate values at ascending points by cubics that rise and fall only where the values do.
 
     Parameters
     ----------
     x : ndarray of shape (n,)
-        Places, strictly ascending; at least two.
+        Points, strictly ascending; at least two.
     y : ndarray of shape (n,) or (n, B)
-        Values, or columns of them, each of which is interpolated.
+        Values, or columns of values.
     at : ndarray of shape (m,)
-        Where to interpolate. Beyond the ends, the outer cubics go on.
+        Where to interpolate. Beyond the ends, the outer cubics are continued.
 
     Returns
     -------
@@ -23,10 +23,10 @@ def monotone_cubic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
 
     Notes
     -----
-    With the steps :math:`h_k = x_{k+1} - x_k` and slopes :math:`m_k = (y_{k+1} - y_k) / h_k` the derivative at an inner
-    place is 0 where the slopes on both sides have different signs, and otherwise their harmonic mean with the weights
-    :math:`2 h_k + h_{k-1}` of :math:`m_{k-1}` and :math:`h_k + 2 h_{k-1}` of :math:`m_k`. At an end it is that of the
-    parabola through three points, limited to the sign and to three times the size of the slope there.
+    With the steps :math:`h_k = x_{k+1} - x_k` and slopes :math:`m_k = (y_{k+1} - y_k) / h_k`, the derivative at an
+    inner point is 0 if the slopes on both sides have different signs, and otherwise their harmonic mean with the
+    weights :math:`2 h_k + h_{k-1}` for :math:`m_{k-1}` and :math:`h_k + 2 h_{k-1}` for :math:`m_k`. At an end it is
+    that of the parabola through three points, limited to the sign and to three times the size of the slope there.
 
     References
     ----------
@@ -49,7 +49,7 @@ def monotone_cubic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
 
 
 def _derivatives(steps: FloatArray, slopes: FloatArray) -> FloatArray:
-    """Return the derivative at every place."""
+    """Return the derivative at every point."""
     if len(slopes) == 1:
         return np.repeat(slopes, 2, axis=0)
     before, after = 2 * steps[1:] + steps[:-1], steps[1:] + 2 * steps[:-1]

@@ -1,36 +1,38 @@
-"""Newton's method for convex functions, its steps halved until the value falls."""
+"""Newton's method for convex functions, with steps halved until the value falls."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.steps import tell
 
+Number = TypeVar("Number", float, FloatArray)
+
 Curve = tuple[float, FloatArray, FloatArray]
-"""Value, gradient and Hessian; the Hessian is empty where the direction is found without it."""
+"""Value, gradient and Hessian; the Hessian is empty if the direction is found without it."""
 
 _SUFFICIENT = 1e-4
-"""Share of the decrease predicted by the gradient that a step has to reach."""
+"""Share of the predicted decrease that a step must achieve."""
 
 _LOST_DIGITS = 1e-12
-"""A predicted decrease below this share of the value is lost in rounding, and the step is not judged by it."""
+"""A predicted decrease below this share of the value is lost in rounding, so that the step is not judged by it."""
 
 _ROUNDING = 4.0 * float(np.finfo(float).eps)
-"""Share of the value by which rounding alone may raise it."""
+"""Share of the value by which rounding alone may increase it."""
 
 _MAX_HALVINGS = 50
 
 _FEW = 2
-"""Coefficients whose step is written out."""
+"""Up to this many coefficients, the step is found by Cramer's rule."""
 
 _CANCELLED = 1e-9
-"""A determinant below this share of its first product has lost too many digits to divide by it."""
+"""A determinant below this share of its first product has lost too many digits to be a divisor."""
 
 
 class Minimum(NamedTuple):
-    """Where the search ended."""
+    """The end of a search for a minimum."""
 
     x: FloatArray
     value: float
@@ -40,7 +42,7 @@ class Minimum(NamedTuple):
 
     @property
     def gradient_norm(self) -> float:
-        """The largest derivative."""
+        """The largest absolute derivative."""
         return float(np.abs(self.gradient).max())
 
 
@@ -59,18 +61,18 @@ def descend(
     Parameters
     ----------
     evaluate : callable
-        From a point to value, gradient and Hessian there.
+        Maps a point to the value, gradient and Hessian there.
     direction : callable
-        From a point and what was found there to the step that the quadratic model proposes.
+        Maps a point, and the result of `evaluate` there, to the step of the quadratic model.
     start : ndarray of shape (m,)
     last : float
-        The step after which the search has converged: one that promises to lower the value by no more than this. What
-        is left after it is about the square.
+        The search has converged after a step whose predicted decrease is at most this. The error that remains is about
+        its square.
     max_iter : int
     flat : float
-        A gradient that is nowhere larger is that of a minimum.
+        The search has converged if no entry of the gradient is larger than this.
     look : bool
-        Whether the function is evaluated after the last step, too. If not, value and gradient are those before it.
+        Whether to evaluate the function after the last step. If not, value and gradient are those before it.
 
     Examples
     --------
@@ -98,7 +100,7 @@ def descend(
 
 
 def newton_step(x: FloatArray, found: Curve) -> FloatArray:  # noqa: ARG001 (a direction may need the point)
-    """Return the way to the minimum of the quadratic model, NaN where it has none."""
+    """Return the step to the minimum of the quadratic model, NaN if it has none."""
     _, gradient, hessian = found
     step = _short_step(gradient, hessian) if len(gradient) <= _FEW else None
     if step is not None:
@@ -110,21 +112,23 @@ def newton_step(x: FloatArray, found: Curve) -> FloatArray:  # noqa: ARG001 (a d
 
 
 def _short_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray | None:
-    """Return the step of one or two coefficients by Cramer's rule, None where rounding would decide it.
+    """Return the step of one or two coefficients by Cramer's rule, None if rounding would decide it.
 
-    With few rows, solving the equations in general would take a quarter of the time of a fit.
+    With few rows, a general solver would take a quarter of the time of a fit.
     """
     if len(gradient) == 1:
         curvature = hessian.item()
         return gradient / -curvature if curvature > 0 else None
     (first, mixed), (_, second) = hessian.tolist()
     left, right = gradient.tolist()
-    *step, determinant, is_safe = cramer(left, right, first, mixed, second)
-    return np.array(step) / determinant if is_safe else None
+    one, other, determinant, is_safe = cramer(left, right, first, mixed, second)
+    return np.array([one, other]) / determinant if is_safe else None
 
 
-def cramer(left: Any, right: Any, first: Any, mixed: Any, second: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the step of two coefficients by Cramer's rule: numerators, denominator, and whether rounding spares it.
+def cramer(
+    left: Number, right: Number, first: Number, mixed: Number, second: Number
+) -> tuple[Number, Number, Number, bool | BoolArray]:
+    """Return the step of two coefficients by Cramer's rule: numerators, denominator, and whether that is accurate.
 
     The arguments are the gradient and the Hessian: numbers, or arrays with an entry for each of many functions.
 
@@ -141,7 +145,7 @@ def cramer(left: Any, right: Any, first: Any, mixed: Any, second: Any) -> tuple[
 def _line_search(
     evaluate: Callable[[FloatArray], Curve], x: FloatArray, step: FloatArray, value: float, decrement: float
 ) -> tuple[FloatArray, Curve] | None:
-    """Return the first of x + step, x + step / 2, ... where the value falls far enough, and what is found there."""
+    """Return the first of x + step, x + step / 2, ... where the value falls far enough, with its `Curve`."""
     size = 1.0
     lost = decrement <= _LOST_DIGITS * max(1.0, abs(value))
     allowance = _ROUNDING * max(1.0, abs(value)) if lost else 0.0

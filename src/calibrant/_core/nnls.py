@@ -1,4 +1,4 @@
-"""Non-negative least squares in NumPy, without the import of `scipy.optimize`, which takes longer than its uses."""
+"""Non-negative least squares in NumPy: importing `scipy.optimize` would take longer than most uses."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -12,16 +12,16 @@ from calibrant._border.types import BoolArray, FloatArray
 _EPS = float(np.finfo(float).eps)
 
 _FEW = 3
-"""Entries whose equations are written out: NumPy takes longer to be handed so few numbers than to compute with them."""
+"""Up to this many entries, equations are solved in Python: calling NumPy would take longer than the computation."""
 
 _CANCELLED = 1e-6
-"""A pivot of which others leave less than this share has lost too many digits."""
+"""A pivot that elimination reduces below this share of itself has lost too many digits."""
 
 _Numbers = list[float]
 
 
 def nnls(factor: FloatArray, target: FloatArray, near: FloatArray | None = None) -> FloatArray:
-    """Return the x of smallest :math:`|A x - b|` without a negative entry, by the active sets of Lawson and Hanson.
+    """Return the x without negative entries that minimises :math:`|A x - b|`, by Lawson and Hanson's active sets.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def nnls(factor: FloatArray, target: FloatArray, near: FloatArray | None = None)
     target : ndarray of shape (m,)
         b.
     near : ndarray of shape (n,), optional
-        Which entries are tried as zeros first: those that are not positive here, as in the solution without limits.
+        A guess, such as the unconstrained solution: entries that are not positive here are tried as zeros first.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def nnls(factor: FloatArray, target: FloatArray, near: FloatArray | None = None)
     if positive.all():
         if x.min() >= 0:
             return x
-        # From the face where the free solution is positive: mostly it differs from that of x in few entries.
+        # Start from the face where the unconstrained solution is positive: it usually differs in few entries.
         positive = x > 0
         x = _moved(factor, target, np.maximum(x, 0.0), _least_squares(factor, target, positive), positive)
     elif not x[positive].min(initial=np.inf) > 0:
@@ -57,7 +57,7 @@ def nnls(factor: FloatArray, target: FloatArray, near: FloatArray | None = None)
             best = _least_squares(factor, target, positive)
             if best[new] > 0:
                 break
-            positive[new], slopes[new] = False, -np.inf  # Only rounding said that it rises.
+            positive[new], slopes[new] = False, -np.inf  # The slope was positive by rounding only.
         x = _moved(factor, target, x, best, positive)
     return x
 
@@ -68,7 +68,7 @@ def _rounding(factor: FloatArray, target: FloatArray) -> float:
 
 
 def _moved(factor: FloatArray, target: FloatArray, x: FloatArray, best: FloatArray, positive: BoolArray) -> FloatArray:
-    """Go from x towards the best point of its face, on to smaller faces wherever an entry would become negative."""
+    """Move from x towards the best point of its face, and on to smaller faces when an entry would become negative."""
     while positive.any() and best[positive].min() <= 0:
         falling = positive & (best <= 0)
         step = float((x[falling] / (x[falling] - best[falling])).min())
@@ -88,10 +88,10 @@ def _least_squares(factor: FloatArray, target: FloatArray, positive: BoolArray) 
 
 
 def least_of_few(matrix: FloatArray, target: FloatArray, near: FloatArray) -> FloatArray | None:
-    r"""Return the x of smallest :math:`x^\top H x / 2 - c^\top x` without a negative entry, for at most three entries.
+    r"""Return the x of at most three non-negative entries that minimises :math:`x^\top H x / 2 - c^\top x`.
 
-    Each set of positive entries is tried, those that are positive in `near` first: the minimum is where the entries of
-    a set that solve its equations are positive, and no other entry would lower the value by rising.
+    Each set of positive entries is tried, beginning with those that are positive in `near`. A set gives the minimum if
+    the solution of its equations is positive, and increasing no other entry would lower the value.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def least_of_few(matrix: FloatArray, target: FloatArray, near: FloatArray) -> Fl
     Returns
     -------
     ndarray of shape (n,), or None
-        None if there are more entries, or rounding would decide.
+        None if there are more than three entries, or rounding would decide.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _faces_from(first: tuple[int, ...], n: int) -> Iterator[tuple[int, ...]]:
 
 
 def _solved(rows: list[_Numbers], pulls: _Numbers, face: tuple[int, ...]) -> _Numbers | None:
-    """Return the x of a face where the value is flat along it, None where a pivot is lost."""
+    """Return the stationary point of a face, None if a pivot has lost too many digits."""
     left = [[*(rows[i][j] for j in face), pulls[i]] for i in face]
     for k, top in enumerate(left):
         if not top[k] > _CANCELLED * rows[face[k]][face[k]]:

@@ -1,4 +1,4 @@
-"""Arrays as the compiled code reads them: padded to whole panels, aligned to cache lines."""
+"""Arrays in the layout of the compiled code: padded to whole panels, aligned to cache lines."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -26,11 +26,11 @@ class Layout:
     Parameters
     ----------
     panel : int
-        Columns that are neighbours in memory, class by class.
+        Number of columns that are adjacent in memory, class by class.
     tile : int
         Rows and columns of a tile of H; a multiple of `panel`.
     strip : int
-        Columns that are multiplied together in a quadratic form.
+        Number of columns that are multiplied together in a quadratic form.
     """
 
     panel: int
@@ -65,7 +65,7 @@ class Layout:
     def _by_row(self, values: FloatArray) -> FloatArray:
         n, depth = values.shape
         if n % self.panel == 0 and values.flags.c_contiguous and values.ctypes.data % CACHE_LINE == 0:
-            return values.reshape(-1)  # As it should be already.
+            return values.reshape(-1)  # Already in this layout.
         flat = zeros(self.padded(n) * depth)
         flat[: n * depth].reshape(n, depth)[:] = values
         return flat

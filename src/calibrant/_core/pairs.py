@@ -21,7 +21,7 @@ from calibrant._core.threads import in_order
 
 
 class Distance(IntEnum):
-    """How distances are summed; the compiled code knows the numbers."""
+    """How distances are summed; the numbers are those of the compiled code."""
 
     OVERLAP = 0
     DIFFERENCE = 1
@@ -30,7 +30,7 @@ class Distance(IntEnum):
 
 
 class Power(IntEnum):
-    """What is done to a summed distance; the compiled code knows the numbers."""
+    """The power applied to a summed distance; the numbers are those of the compiled code."""
 
     AS_IT_IS = 0
     ROOT = 1
@@ -38,7 +38,7 @@ class Power(IntEnum):
 
 
 class Profile(IntEnum):
-    """The function of the scaled distance; the compiled code knows the numbers."""
+    """The function of the scaled distance; the numbers are those of the compiled code."""
 
     EXPONENTIAL = 0
     MATERN32 = 1
@@ -55,8 +55,8 @@ _PROFILES = {
     "matern52": Profile.MATERN52,
     "rational-quadratic": Profile.RATIONAL,
 }
-# Radial functions of the squared distance, and one that takes either with its own exponent; the others are of the
-# distance.
+# Radial functions of the squared distance, and one that takes either, with its own exponent; all others are functions
+# of the distance.
 _OF_SQUARE = {"gaussian", "rational-quadratic"}
 _OF_EITHER = {"gamma-exponential"}
 
@@ -70,7 +70,7 @@ class _Scaling(NamedTuple):
 
 
 def problem_of(core: Library, kernel: Kernel, P: FloatArray, A: FloatArray, B: FloatArray | None) -> Problem:
-    """Return all that H depends on."""
+    """Return all parameters of H for the compiled code."""
     distance = _distance(kernel, P)
     return Problem.of(
         points=_points(core, kernel, distance, P),
@@ -85,11 +85,11 @@ def _distance(kernel: Kernel, P: FloatArray) -> Distance:
     if kernel.distance == "euclidean":
         return Distance.SQUARED
     largest = np.einsum("ij->i", np.abs(P)).max(initial=0.0)  # Three times as quick as `sum`.
-    # Products of minima take no exponential of a pair, but must not overflow.
+    # Products of minima need no exponential per pair, but must not overflow.
     if kernel.radial == "exponential" and largest <= 100 * kernel.lengthscale:
         return Distance.MINIMA
     # The sum of minima takes two instructions per class instead of three, but its rounding error is absolute.
-    # Where a lengthscale is small or the slope at 0 infinite, the differences are summed.
+    # If the lengthscale is small, or the slope at 0 infinite, differences are summed.
     steep = kernel.radial == "gamma-exponential" and kernel.shape < 1
     return Distance.DIFFERENCE if steep or largest > 1000 * kernel.lengthscale else Distance.OVERLAP
 
@@ -108,7 +108,7 @@ def _points(core: Library, kernel: Kernel, distance: Distance, P: FloatArray) ->
 
 
 def _scaling(kernel: Kernel, *, squared: bool) -> _Scaling:
-    # Total variation comes as twice itself, the Euclidean distance as its square.
+    # Sums are twice the total variation, or the squared Euclidean distance.
     unit = kernel.lengthscale if squared else 2 * kernel.lengthscale
     if kernel.radial in _OF_EITHER:
         scale, shape = (unit**-2, kernel.shape / 2) if squared else (1 / unit, kernel.shape)
@@ -125,9 +125,9 @@ _PAIRS_PER_FORM = 2**18
 _COLUMNS_PER_JOB = 4096
 _COLUMNS_PER_FORM = 1024
 _ROWS_OF_BLOCKS_PER_JOB = 4096
-# Fewer blocks than this, each a job, would leave a thread without work; for larger ones the rows are worth cutting.
+# Fewer blocks than this, one per job, would leave threads without work; blocks of this size are worth splitting.
 _FEW_BLOCKS, _LARGE_BLOCK = 8, 2048
-# Numbers of a job of blocks, of which a few padded copies are made.
+# Largest number of entries per job of blocks, of which a few padded copies are made.
 _CELLS_OF_BLOCKS_PER_JOB = 2**18
 # Up to this size a tile would be mostly padding, and NumPy across the blocks is faster.
 _SMALL_BLOCK = 5
@@ -186,8 +186,8 @@ def quadratic_forms(
 ) -> FloatArray:
     r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width).
 
-    Nothing of the product is stored: memory is that of the block. Every call computes the kernel, which takes a tenth
-    of the time for 500 columns.
+    The product is not stored: memory is that of the block. Every call computes the kernel, which for 500 columns takes
+    a tenth of the time.
     """
     core, layout = _core()
     problem = problem_of(core, kernel, P, A, B)
@@ -216,8 +216,8 @@ def block_sums(
 ) -> FloatArray:
     r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused.
 
-    A block of at least 4096 rows, or one of a few with at least 2048, is shared by the threads; smaller ones are taken
-    by one thread each.
+    Blocks of at least 4096 rows, or of at least 2048 if there are fewer than 8, are each split among the threads;
+    smaller ones are computed by one thread each.
     """
     if blocksize <= _SMALL_BLOCK:
         return twin.block_sums(P, A, B, kernel=kernel, blocksize=blocksize)

@@ -1,6 +1,6 @@
-"""Headers of Parquet files, compiled: what is usual is recognised quickly, anything else is left to a slower reader.
+"""Headers of Parquet files, read by compiled code; unusual ones are left to a slower reader.
 
-Its definition is `calibrant.io.declared`: where these functions find something, that finds the same.
+The reference is `calibrant.io.declared`: where these functions return a result, it returns the same.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import numpy as np
 from calibrant._core.library import library
 
 WINDOW = 1024
-"""Bytes that are read at a time: most headers take less than 100."""
+"""Number of bytes read at a time: most headers take less than 100."""
 
 
 class Chunk(NamedTuple):
@@ -37,13 +37,13 @@ def chunks_of(footer: bytes) -> list[Chunk] | None:
 
 
 def unpacked_size(chunk: Chunk, read: Callable[[int, int], bytes]) -> int | None:
-    """Return how many bytes the pages of a chunk unpack to, which have together as many values as it; otherwise None.
+    """Return how many bytes the pages of a chunk unpack to, or None unless they have as many values as the chunk.
 
     Parameters
     ----------
     chunk : Chunk
     read : callable
-        Takes a position in the file and a number of bytes, and returns so many of them as there are.
+        Takes a position in the file and a number of bytes, and returns at most that many bytes.
     """
     core, start, state = library(), chunk.position, np.array([chunk.values, 0, 0, 0])
     if core is None or not chunk.values:

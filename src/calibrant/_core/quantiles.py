@@ -1,6 +1,6 @@
-"""Quantiles, without what those of NumPy take with them: they import `numpy.ma` when they are first called.
+"""Quantiles without NumPy's functions, which import `numpy.ma` on their first call.
 
-That takes a third as long as NumPy itself.
+That import takes a third as long as that of NumPy itself.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def median(values: NDArray[np.number]) -> float:
 
 
 def neighbours(values: NDArray[np.number], rank: int) -> tuple[float, float]:
-    """Return the number of this rank from 0 on, after the one before it; the array (n,) is rearranged.
+    """Return the numbers of rank `rank` - 1 and `rank`, counted from 0; the array (n,) is rearranged.
 
     NumPy finds one rank eight times as fast as two.
 

@@ -1,4 +1,4 @@
-"""Rows of a bootstrap and labels, drawn by compiled code; sums over many redraws in one pass over the rows."""
+"""Bootstrap samples and labels drawn by compiled code, and sums over many redraws in one pass over the rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from calibrant._core.packing import zeros
 from calibrant._core.threads import available_threads, in_order
 
 _TOGETHER = 32
-"""Number of samples that are counted before they are written side by side."""
+"""Number of samples that are counted before they are written as columns."""
 
 
 def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
@@ -32,19 +32,19 @@ def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
 def count_sums(
     probs: NDArray[np.float64], ends: NDArray[np.int64], values: NDArray[np.float64], keys: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """Return sums over groups of a value that depends on the number of events of the group, (B,), drawn for each key.
+    """Return sums over groups of a value that depends on the drawn number of events of the group, (B,), for each key.
 
-    The law of the number is that of a sum of independent events, and it is drawn by its inverse, as a whole. A count
-    that is less probable than 1e-30 may never be drawn.
+    The number of events is drawn directly, by inverting the law of a sum of independent events. Counts with a
+    probability below 1e-30 may never be drawn.
 
     Parameters
     ----------
     probs : ndarray of shape (n,)
-        Probabilities of the events, group after group.
+        Probabilities of the events, in the order of the groups.
     ends : ndarray of int of shape (G,)
         Where the groups end.
     values : ndarray of shape (n + G,)
-        What 0, 1, ... events of the first group add, then those of the second.
+        The values of 0, 1, ... events of the first group, then those of the second, and so on.
     keys : ndarray of uint64 of shape (B,)
 
     Examples
@@ -65,23 +65,20 @@ DEPTH = 8
 """Features are padded to a multiple of this, so that every processor loads them in whole registers."""
 
 _LABELS, _MOST_LABELS = 2**22, 2**24
-"""Labels drawn by one job, which takes a tenth of a second; with many classes more, up to the second number,
-because every job prepares all probabilities of a row once."""
+"""Labels drawn per job, in a tenth of a second; with many classes up to the second number, because a job prepares the
+probabilities of each row once."""
 
 _MANY = 128
-"""Redraws of one job for the same reason, however many rows there are, if it can draw them a block at a time."""
+"""Redraws per job for the same reason, for any number of rows, if they can be drawn in blocks of rows."""
 
 _MOST_SUMS = 2**22
-"""Sums of features, 32 MB, up to which it can: all of them are kept between blocks."""
+"""Up to this many sums of features, 32 MB, redraws are drawn in blocks of rows: the sums are kept between blocks."""
 
 _BLOCK = 2**17
-"""Labels of a block, few enough to stay in the cache until their features are added."""
+"""Labels per block: few enough to stay in the cache until their features are added."""
 
 _CACHED = 2**15
-"""Sums of features that are updated at a time: few enough to stay in the cache."""
-
-_ROWS_PER_JOB = 1024
-"""Rows whose distances are computed at a time."""
+"""Sums of features updated at a time: few enough to stay in the cache."""
 
 
 class Redrawn(NamedTuple):
@@ -90,15 +87,15 @@ class Redrawn(NamedTuple):
     Attributes
     ----------
     logs : ndarray of shape (B,)
-        Of the weighted logarithms of the labels' probabilities.
+        Sums of the weighted logarithms of the labels' probabilities.
     weights, odds : ndarray of shape (K, B)
-        Of the weights, and of the weighted log-odds, of the labels of each class.
+        Sums of the weights, and of the weighted log-odds, of the labels of each class.
     hits : ndarray of shape (n_bins, B)
-        Of the weights of rows whose label is the most probable class, by the bin of the row.
+        Sums of the weights of rows whose label is the most probable class, by the bin of the row.
     seconds : ndarray of shape (B,)
-        Of the weights of rows whose label is the second most probable class.
+        Sums of the weights of rows whose label is the second most probable class.
     errors : ndarray of shape (B,)
-        Squared distance of the sums of features in every class from their means.
+        Squared distance between the sums of features by class and their means.
     """
 
     logs: FloatArray
@@ -111,7 +108,7 @@ class Redrawn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What redraws need to know.
+    """The rows from which labels are redrawn.
 
     Parameters
     ----------
@@ -133,9 +130,9 @@ class Rows:
     means: FloatArray
 
     def redraw(self, keys: NDArray[np.uint64]) -> Iterator[Redrawn]:
-        """Yield the sums of some redraws at a time, one redraw per key.
+        """Yield the sums of several redraws at a time, one redraw per key.
 
-        They do not depend on how many are worked on together, nor on the number of threads.
+        They do not depend on how many redraws are drawn together, nor on the number of threads.
         """
         n_threads = available_threads()
         width = max(1, min(self._together(), -(-len(keys) // n_threads)))
@@ -144,7 +141,7 @@ class Rows:
         yield from in_order(self._redraw, [keys[b : b + width] for b in range(0, len(keys), width)])
 
     def _together(self) -> int:
-        """Return how many redraws a job has at most."""
+        """Return the largest number of redraws per job."""
         n, n_classes = self.probs.shape
         return max(_LABELS // n, min(_MOST_LABELS // n, n_classes), min(_MANY, _MOST_SUMS // self.means.size))
 
@@ -158,7 +155,7 @@ class Rows:
         sums = RedrawnSums.of(logs=logs, classes=classes, hits=hits, seconds=seconds)
         of_features = zeros(size * self.means.size if in_blocks else 0)
         named = {k: np.ascontiguousarray(getattr(self, k)) for k in ("probs", "weights", "top", "second", "bins")}
-        for start in range(0, n, height):  # Every sum runs over the rows in their order, whatever the blocks are.
+        for start in range(0, n, height):  # Sums run over the rows in order, for any size of the blocks.
             rows = slice(start, start + height)
             own = labels[: n - start]
             record = RowsRecord.of(n=len(own), n_classes=n_classes, **{k: v[rows] for k, v in named.items()})
@@ -179,7 +176,7 @@ def _work(n_classes: int, n_keys: int) -> RowWork:
 
 
 def feature_errors(labels: NDArray[np.integer], features: FloatArray, means: FloatArray) -> FloatArray:
-    """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
+    """Return the squared distance between the sums of features by class and their means, for labels (n, B)."""
     if library() is None:
         return twin_draws.feature_errors(labels, features, means)
     own = np.ascontiguousarray(labels, dtype=np.int32)
@@ -196,7 +193,7 @@ def feature_errors(labels: NDArray[np.integer], features: FloatArray, means: Flo
 def _add_features(
     labels: NDArray[np.int32], features: FloatArray, means: FloatArray, sums: FloatArray, first: int = 0
 ) -> None:
-    """Add features to the sums of some redraws from `first` on, a few of them at a time, which stay in the cache."""
+    """Add features to the sums of the redraws from `first` on, few redraws at a time so that sums stay in the cache."""
     n_keys, together = sums.size // means.size, max(1, _CACHED // means.size)
     for start in range(0, n_keys, together):
         width, own = min(together, n_keys - start), sums[start * means.size :]

@@ -1,4 +1,4 @@
-"""A root between two points, without the import of `scipy.optimize`, which takes longer than most commands compute."""
+"""A root between two points: importing `scipy.optimize` would take longer than most commands."""
 
 import math
 from collections.abc import Callable
@@ -14,15 +14,15 @@ def root(
     Parameters
     ----------
     function : callable
-        From a number to a number.
+        Maps a number to a number.
     low, high : float
-        Where its signs differ, or where it is 0.
+        Points at which its signs differ, or at one of which it is 0.
     xtol, rtol : float
         The zero is less than xtol + rtol abs(x) away from the point x that is returned.
 
     Notes
     -----
-    Bisection, or inverse quadratic interpolation where the three last points show that it converges: with
+    Bisection, or inverse quadratic interpolation if the last three points show that it converges: with
     :math:`\xi = (a - b) / (c - b)` and :math:`\varphi = (f_a - f_b) / (f_c - f_b)`, where
     :math:`1 - \sqrt{1 - \xi} < \varphi < \sqrt \xi`.
 
@@ -46,7 +46,7 @@ def root(
     while True:
         x = a + step * (b - a)
         at_x = function(x)
-        # The zero lies between the newest point and the last one on its other side.
+        # The zero lies between the newest point and the last one on the other side.
         if (at_x > 0) == (at_a > 0):
             c, at_c = a, at_a
         else:
@@ -60,7 +60,7 @@ def root(
 
 
 def _step(a: float, b: float, c: float, at_a: float, at_b: float, at_c: float) -> float:
-    """Return how far on the way from a to b the next point lies."""
+    """Return the position of the next point on the way from a to b, between 0 and 1."""
     across, up = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
     if not (up**2 < across and (1 - up) ** 2 < 1 - across):
         return 0.5

@@ -1,4 +1,4 @@
-"""Rows counted into the cells of a sketch: compiled, or in NumPy; the same integers from both on every machine.
+"""Rows counted into the cells of a sketch, compiled or in NumPy; both give the same integers on every machine.
 
 Cells are intervals of p by the exponent and the leading binary digits of min(p, 1 - p), see `calibrant.binning.cells`.
 Sums of scores are in units of 2^-32. Nothing here depends on the order of the rows.
@@ -18,19 +18,19 @@ Integers = NDArray[np.int64]
 Events = NDArray[np.uint8]
 
 MAIN, TAIL = (int(np.float64(edge).view(np.int64)) for edge in (2.0**-27, 2.0**-63))
-"""Bits of the numbers from which cells have all their digits, and two."""
+"""Bits of the smallest numbers whose cells have all digits (MAIN), and two digits (TAIL)."""
 
 FIRST_TAIL, FIRST_MAIN = 61, 205
-"""The first cells of both ranges; before them are that of 0 and 60 cells of 16 octaves each."""
+"""The first cells of these ranges; before them are the cell of 0 and 60 cells of 16 octaves each."""
 
 OFFSET_BITS = 30
-"""Binary digits behind those of the cell that are summed."""
+"""Number of binary digits after those of the cell that are summed as offsets."""
 
 MOST_ROWS = 2**20
-"""Rows at a time: the sums of their scores, each below 2^42, fit into 63 bits."""
+"""Largest number of rows at a time: the sums of their scores, each below 2^42, fit into 63 bits."""
 
 MOST_COUNTED = 2**31 - 1
-"""Rows that records can count: those without the event, and those with it, share 63 bits."""
+"""Largest number of rows in records: those without the event and those with it share 63 bits."""
 
 _HALF, _LINE = 32, 64
 _NOTHING = np.array([-np.inf, -np.inf])
@@ -48,15 +48,15 @@ class Cuts(NamedTuple):
     digits : int
         Leading binary digits that a cell has.
     numbers : ndarray of uint8, of shape (cells,)
-        Which of the cells with cuts a cell is, counted from 1; 0 if it has none.
+        The number of each cell among the cells with cuts, counted from 1; 0 for cells without cuts.
     ends : ndarray of int32
-        Where the cuts of each of these begin in `at` and, at last, where all end.
+        Where the cuts of each cell with cuts begin in `at`, followed by the length of `at`.
     at : ndarray
-        Where cells are cut, ascending: each cut is the smallest number above it.
+        Cuts, ascending: each is the smallest number above the cut.
     first : ndarray of shape (cells,)
         The first part of every cell.
     record : ndarray of shape (parts,)
-        The record of every part: first parts have those with the numbers of their cells, the others those behind.
+        The record of every part: for a first part it has the number of its cell; those of other parts follow.
     """
 
     digits: int
@@ -85,10 +85,10 @@ class Cuts(NamedTuple):
 
 
 def empty_records(n_parts: int) -> Integers:
-    """Return the records of parts without rows, none of which lies in two lines of the processor's cache.
+    """Return empty records of parts, aligned so that no record crosses a cache line.
 
     A record has four numbers: rows without the event plus 2^32 times those with it, the sum of their offsets, and the
-    largest of all -p and of all p, as the bits of floating point numbers; minus infinity while there is no row.
+    largest -p and the largest p as the bits of floating point numbers; minus infinity if there is no row.
     """
     memory = np.empty(4 * n_parts + _LINE // 8, dtype=np.int64)
     start = -memory.ctypes.data % _LINE // 8
@@ -99,14 +99,14 @@ def empty_records(n_parts: int) -> Integers:
 
 @cache
 def _blank(n_parts: int) -> Integers:
-    """Return what is copied, which takes a tenth of the time of writing four numbers by turns."""
+    """Return empty records to copy, in a tenth of the time of writing them."""
     return np.tile(np.array([0, 0, *_NOTHING.view(np.int64)], dtype=np.int64), (n_parts, 1))
 
 
 def columns_of(records: Integers) -> Integers:
-    """Return rows without the event, rows with it, sums of offsets, the smallest and the largest p by their bits.
+    """Return rows without the event, rows with it, sums of offsets, and the bits of the smallest and the largest p.
 
-    Of a record without rows, the smallest p is infinite, and the largest is below all numbers by its bits.
+    For a record without rows, the smallest p is infinite, and the bits of the largest are below those of any number.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def columns_of(records: Integers) -> Integers:
 
 
 def records_of(columns: Integers) -> Integers:
-    """Return the records of columns."""
+    """Return the records with these columns: the inverse of `columns_of`."""
     counts = columns[:, 0] + (columns[:, 1] << _HALF)
     return np.column_stack([counts, columns[:, 2], columns[:, 3] | ~_MAGNITUDE, columns[:, 4]])
 
@@ -146,7 +146,7 @@ def count_rows(
         1 where it happened, otherwise 0.
     cuts : Cuts
     records : ndarray of shape (parts, 4)
-        Added to, where `Cuts.record` says; at most `MOST_COUNTED` rows in all. See `empty_records`.
+        Updated in place, in the order of `Cuts.record`; at most `MOST_COUNTED` rows in all. See `empty_records`.
     with_logs : bool, default=False
         Whether log losses are summed; otherwise 0 is returned for them.
     """
@@ -158,7 +158,7 @@ def count_rows(
             records, with_logs, sums,
         )  # fmt: skip
         return tuple(sums.tolist())  # type: ignore[return-value]  # three of them
-    numbers = probs.astype(np.float64) + 0.0  # The bits of -0 are those of no cell.
+    numbers = probs.astype(np.float64) + 0.0  # This turns -0, whose bits are in no cell, into 0.
     part, offset = place(numbers, cuts)
     at, extremes = cuts.record[part], records.view(np.float64)
     np.add.at(records[:, 0], at, np.where(events, 2**_HALF, 1))
@@ -202,7 +202,7 @@ def place(probs: Floats, cuts: Cuts) -> tuple[Integers, Integers]:
     offset = (bits & ((1 << shifts) - 1)) >> (shifts - OFFSET_BITS)
     cell = np.where(upper, len(cuts.numbers) - 1 - cell, cell)
     before = np.searchsorted(cuts.at, probs, side="right")
-    # Cuts at or below a prediction are those in front of its cell and those inside; none is behind.
+    # Cuts at or below a prediction are before its cell or inside it.
     return cell + before, offset
 
 
@@ -226,7 +226,7 @@ def scores(probs: Floats, events: Events) -> tuple[Integers, Integers, NDArray[n
 
 
 def _log(x: Floats) -> Floats:
-    """Return the logarithm of positive normal numbers by the operations of the compiled one, in their order."""
+    """Return the logarithm of positive normal numbers by the same operations, in the same order, as compiled code."""
     bits = x.view(np.int64)
     exponent = (bits - _ROOT_HALF) >> 52
     f = (bits - (exponent << 52)).view(np.float64) - 1.0

@@ -1,4 +1,4 @@
-"""The likelihood of a softmax: its derivatives by the logits, and sums behind its Hessian; compiled, or in NumPy."""
+"""The likelihood of a softmax: its derivatives by the logits, and sums for its Hessian; compiled, or in NumPy."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import over_classes
 from calibrant._core.library import library
 
-# Blocks in which the compiled code takes rows, factors, and registers of products; it knows the numbers.
+# Sizes of the blocks of rows, factors and registers of products in the compiled code.
 _HEIGHT, _DOWN, _ACROSS = 32, 6, 2
 _CACHED = 256
 
@@ -62,7 +62,7 @@ def pair_sums(probs: FloatArray, share: FloatArray, features: FloatArray) -> Flo
     Returns
     -------
     array of shape (K + K (K + 1) / 2, m (m + 1) / 2)
-        Pairs are those of one row after the other of the upper half of a matrix.
+        Pairs are in the order of the rows of an upper triangular matrix.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _pair_sums(probs: FloatArray, share: FloatArray, features: FloatArray) -> Fl
 
 
 def n_pairs(n: int) -> int:
-    """Return the number of pairs of n things, each with itself among them."""
+    """Return the number of pairs of n things, including pairs of a thing with itself."""
     return n * (n + 1) // 2
 
 
@@ -106,7 +106,7 @@ def _filled(n: int, step: int) -> int:
 
 
 def _multiply_pairs(one: FloatArray, other: FloatArray, out: FloatArray) -> None:
-    """Multiply every row of one with the same and all later rows of the other, row after row."""
+    """Write the products of row i of `one` and row j of `other` for all i <= j, in order."""
     start = 0
     for j in range(len(one)):
         stop = start + len(one) - j

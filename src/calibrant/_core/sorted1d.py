@@ -6,17 +6,18 @@ between i and j, hence :math:`s_i = \sum_{j<i} a_j e^{-(p_i - p_j) / \ell}` obey
 
 Notes
 -----
-Compiled code goes from row to row. NumPy cannot; it halves instead. With :math:`t_i = s_i + a_i`, two steps of
-:math:`t_i = a_i + d_i t_{i-1}` are one step of the same kind from every second row to the next, with
-:math:`a_i + d_i a_{i-1}` in place of :math:`a_i` and the kernel between these two rows in place of :math:`d_i`. So the
-odd rows are a line of half the length, and the even ones follow from them. All halves together take as long as two
-passes over the rows.
+Compiled code goes from row to row. In NumPy this would need a Python loop, so the line is halved instead. With
+:math:`t_i = s_i + a_i`, two steps of :math:`t_i = a_i + d_i t_{i-1}` are one step of the same form from every second
+row to the next, with :math:`a_i + d_i a_{i-1}` in place of :math:`a_i` and the kernel between these two rows in place
+of :math:`d_i`. So the odd rows form a line of half the length, and the even ones follow from them. All halvings
+together take as long as two passes over the rows.
 
-A term :math:`a_j e^{-u_{ij}}` goes, in each half, through at most a kernel, a product and an addition, there and back.
-Each kernel is that of two rows, not a product of others: with the rounding unit :math:`\varepsilon` and an exponential
-right to the last bit but one, it is off by :math:`2 \varepsilon (1 + u)` of itself. To first order, the sum at row i is
-therefore off by at most :math:`\varepsilon \sum_j |a_j| e^{-u_{ij}} (8 \lceil \log_2 n \rceil + 5 + 2 u_{ij})`, and, as
-:math:`u e^{-u} < 0.4`, by a few hundred :math:`\varepsilon` of :math:`\sum_j |a_j|` whatever the lengthscale.
+In each halving a term :math:`a_j e^{-u_{ij}}` takes part in at most a kernel, a product and an addition, on the way
+down and on the way up. Each kernel is that of two rows, not a product of others: with the rounding unit
+:math:`\varepsilon`, and an exponential accurate to all but the last bit, its relative error is
+:math:`2 \varepsilon (1 + u)`. To first order, the error of the sum at row i is therefore at most
+:math:`\varepsilon \sum_j |a_j| e^{-u_{ij}} (8 \lceil \log_2 n \rceil + 5 + 2 u_{ij})` and, as :math:`u e^{-u} < 0.4`,
+a few hundred :math:`\varepsilon` times :math:`\sum_j |a_j|` for any lengthscale.
 """
 
 import math
@@ -62,7 +63,7 @@ class SortedLine:
         return cls(order, p[order], lengthscale)
 
     def pair_sum(self, r: FloatArray) -> float:
-        """Return the sum of H over pairs i < j; weights belong into the residuals r (n,)."""
+        """Return the sum of H over pairs i < j; weights must be multiplied into the residuals r (n,)."""
         core = library()
         if core is None:
             r = r[self.order]
@@ -114,7 +115,7 @@ class SortedLine:
 
     @cached_property
     def _ranks(self) -> NDArray[np.int64]:
-        """The place of every row in the order."""
+        """The rank of every row."""
         ranks = np.empty_like(self.order)
         ranks[self.order] = np.arange(len(ranks))
         return ranks
@@ -137,7 +138,7 @@ def _decay(x: FloatArray, lengthscale: float) -> FloatArray:
 
 
 def _halves(x: FloatArray, lengthscale: float) -> list[FloatArray]:
-    """Return the decay of numbers in order, of every second one of them, of every second one of these, and so on."""
+    """Return the decay of sorted numbers, of every second of them, of every second of these, and so on."""
     found = [_decay(x, lengthscale)]
     while len(x := x[1::2]):
         found.append(_decay(x, lengthscale))
@@ -152,7 +153,7 @@ def _before(halves: Sequence[FloatArray], charges: FloatArray) -> FloatArray:
 
 
 def _up_to(halves: Sequence[FloatArray], charges: FloatArray) -> FloatArray:
-    """Return the same with each row itself."""
+    """Return the same sums including each row itself."""
     if charges.shape[-1] <= 1:
         return charges
     decay, sums = halves[0], charges.copy()

@@ -1,7 +1,8 @@
-"""Steps of long work, told to whoever listens, such as the bar of a command.
+"""Progress of long computations, reported to a listener such as the progress bar of a command.
 
-A function that takes long has a callback as an argument. A calibrator is fitted with the arguments of scikit-learn, and
-the search that takes the time is several calls below: it tells its steps, and a listener around all of this hears them.
+Functions that take long have a callback as an argument. But a calibrator is fitted with the arguments of scikit-learn,
+and the search that takes the time is several calls below. So the search reports its steps, and a listener that
+surrounds the whole call receives them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ _LISTENER: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(progress: Progress | None) -> Iterator[None]:
-    """Hear the steps that are told in the body, in this thread; None for nobody.
+    """Report the steps of the body, in this thread, to a callback; None for no report.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def listening(progress: Progress | None) -> Iterator[None]:
 
 
 def tell(done: int, total: int = 0) -> None:
-    """Say how many steps are done; a total of 0 means that nobody knows how many there will be."""
+    """Report how many steps are done; a total of 0 means that their number is unknown."""
     progress = _LISTENER.get()
     if progress is not None:
         progress(done, total)
@@ -46,7 +47,7 @@ def tell(done: int, total: int = 0) -> None:
 
 @contextmanager
 def portion(done: int, total: int) -> Iterator[None]:
-    """Let what is told in the body be one step of several, after those that are done.
+    """Report the steps of the body as parts of one step of several, after those that are done.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def portion(done: int, total: int) -> Iterator[None]:
 
 
 def portions(items: Sequence[Item]) -> Iterator[Item]:
-    """Yield items, and let what is told while one of them is in use be a part of its step.
+    """Yield items; steps reported while an item is in use are parts of its step.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def portions(items: Sequence[Item]) -> Iterator[Item]:
 
 
 def told(items: Iterable[Item], total: int) -> Iterator[Item]:
-    """Yield items, of which there are as many as `total` or fewer, and tell when one is done."""
+    """Yield at most `total` items, and report each as done when the next is requested."""
     for done, item in enumerate(items, start=1):
         yield item
         tell(done, total)

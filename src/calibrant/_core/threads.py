@@ -1,4 +1,4 @@
-"""Threads of our own, and results in the order of the jobs, so that a sum does not depend on how many there are."""
+"""Thread pools that return results in the order of the jobs, so that sums do not depend on the number of threads."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ _OURS = threading.local()
 def available_threads() -> int:
     """Return the number of processors that this process may use, at most OMP_NUM_THREADS if that is set.
 
-    Whoever runs several processes, such as joblib, sets it in each, so that their threads do not wait for each other.
+    Programs that run several processes, such as joblib, set it in each, so that their threads do not compete.
     """
     n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
@@ -28,9 +28,9 @@ def available_threads() -> int:
 def in_order(task: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int | None = None) -> Iterator[Result]:
     """Run task on every job, on n_threads threads, and yield the results in the order of the jobs.
 
-    Few results wait at any time, for any number of jobs; those of an iterator, of which there should be several, are
-    made while others run. The threads are kept for the next call: starting them takes longer than most jobs. A job that
-    itself has jobs does them in its own thread, so that none waits for another.
+    Only few results wait at any time. If jobs are an iterator, which should yield several, they are made while others
+    run. The threads are kept for the next call, because starting them takes longer than most jobs. Jobs of a job run in
+    its own thread, so that no thread waits for another.
     """
     n_threads = n_threads or available_threads()
     if isinstance(jobs, Sized):
@@ -48,12 +48,12 @@ def in_order(task: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int 
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    finally:  # A failure, or a caller that stops early, leaves nothing running behind.
+    finally:  # After a failure, or if the caller stops early, nothing is left running.
         wait([job for job in waiting if not job.cancel()])
 
 
 def run_all(task: Callable[[Job], None], jobs: Sequence[Job], n_threads: int | None = None) -> None:
-    """Run task on every job, as `in_order` does, where nothing is returned."""
+    """Run task on every job, like `in_order`, without results."""
     for _ in in_order(task, jobs, n_threads):
         pass
 
@@ -68,7 +68,7 @@ def _mark_worker() -> None:
 
 
 def _forget() -> None:
-    """Leave the pools to the parent process: a fork copies them without their threads, and they would block."""
+    """Drop the pools in a forked process: their threads were not copied, so that they would block."""
     _pool.cache_clear()
     _OURS.__dict__.clear()
 

@@ -1,4 +1,4 @@
-"""The draws of bootstraps and labels in plain NumPy: oracle of the compiled ones, and their replacement."""
+"""Draws of bootstrap samples and labels in plain NumPy: the oracle of the compiled code, and its replacement."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from calibrant._border.types import FloatArray
 
 _CACHED = 2**14
-"""Number of random numbers that stay in the cache until they are counted."""
+"""Number of random numbers drawn at a time: few enough to stay in the cache until they are counted."""
 
 _SUMS, _CELLS = 2**15, 2**20
-"""Number of sums of features that stay in the cache until all rows are added, and of labels at a time."""
+"""Largest numbers of sums of features and of labels at a time: the sums stay in the cache."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -41,11 +41,11 @@ def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
 
 
 IMPOSSIBLE = 1e-30
-"""Counts that are less probable than this, at either end, are left out."""
+"""Counts at either end with a probability below this are left out."""
 
 
 def count_sums(probs: FloatArray, ends: NDArray[np.int64], values: FloatArray, keys: NDArray[np.uint64]) -> FloatArray:
-    """Return sums over groups of what the number of events of each adds, (B,); see `redraws.count_sums`."""
+    """Return sums over groups of values of their numbers of events, (B,); see `redraws.count_sums`."""
     sums, start = np.zeros(len(keys)), 0
     for g, (end, uniform) in enumerate(zip(ends.tolist(), draw_uniform(keys, len(ends)), strict=True)):
         first, law = event_law(probs[start:end])
@@ -74,7 +74,7 @@ def event_law(probs: FloatArray) -> tuple[int, FloatArray]:
 
 
 FEW_CLASSES = 16
-"""Up to this many classes, a number is compared with each of them."""
+"""Up to this many classes, a label is found by comparison with each class."""
 
 
 def draw_uniform(keys: NDArray[np.uint64], n: int) -> FloatArray:
@@ -85,7 +85,7 @@ def draw_uniform(keys: NDArray[np.uint64], n: int) -> FloatArray:
 
 
 def draw_labels(probs: FloatArray, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return a class of each row, (n, B): the first whose cumulative probability exceeds the uniform number.
+    """Return a class for each row and key, (n, B): the first whose cumulative probability exceeds a uniform number.
 
     The last class that is possible takes what rounding leaves above the cumulative sum.
     """
@@ -102,7 +102,7 @@ def draw_labels(probs: FloatArray, keys: NDArray[np.uint64]) -> NDArray[np.int32
 
 
 def feature_errors(labels: NDArray[np.integer], features: FloatArray, means: FloatArray) -> FloatArray:
-    """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
+    """Return the squared distance between the sums of features by class and their means, for labels (n, B)."""
     from scipy.sparse import csc_array
 
     (n, n_keys), n_classes = labels.shape, len(means)

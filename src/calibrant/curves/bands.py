@@ -1,4 +1,4 @@
-"""Limits around curves: of a frequency, at every point of a curve, and for all points of a curve at once."""
+"""Limits of frequencies, and bands around curves: at each point, or for all points at once."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile
 
 SHAPE_LEVEL = 0.95
-"""A simultaneous band is this pointwise band, widened by one factor."""
+"""Level of the pointwise band that a simultaneous band widens by one factor."""
 
 ROUNDING = 1e-9
 
 
 def wilson(frequency: FloatArray, trials: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return Wilson's confidence limits of frequencies, given the numbers of trials."""
+    """Return Wilson's confidence limits for frequencies, given the numbers of trials."""
     z = normal_quantile((1 + level) / 2)
     centre = (frequency + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z * np.sqrt(frequency * (1 - frequency) / trials + (z / (2 * trials)) ** 2) / (1 + z**2 / trials)
@@ -22,14 +22,14 @@ def wilson(frequency: FloatArray, trials: FloatArray, level: float) -> tuple[Flo
 
 
 def least_resamples(level: float, *, simultaneous: bool) -> int:
-    """Return the smallest number of redraws whose extremes are far enough out for the level."""
+    """Return the smallest number of redraws from which limits of this level can be taken."""
     if simultaneous:
         return 2 * int(np.ceil(level / (1 - level) - ROUNDING))
     return int(np.ceil(2 / (1 - level) - ROUNDING)) - 1
 
 
 def pointwise_limits(curves: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    r"""Return limits that hold one more curve of the same law with this probability, at each point alone.
+    r"""Return limits that contain one more curve of the same law with this probability, at each point by itself.
 
     Parameters
     ----------
@@ -49,22 +49,23 @@ def pointwise_limits(curves: FloatArray, level: float) -> tuple[FloatArray, Floa
 
 
 def simultaneous_limits(curves: FloatArray, centre: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    r"""Return limits that hold one more curve of the same law with this probability, at all points together.
+    r"""Return limits that contain one more curve of the same law with this probability, at all points together.
 
     Parameters
     ----------
     curves : ndarray of shape (B, m)
         Independent curves with values from 0 to 1, non-decreasing along each; at least `least_resamples`.
     centre : ndarray of shape (m,)
-        Non-decreasing. What the band is laid around. Where it is 0 or 1, all curves are.
+        The non-decreasing centre of the band. Where it is 0 or 1, so are all curves.
     level : float
 
     Notes
     -----
     The first half of the curves gives the shape of the band: widths :math:`a_j` below and :math:`b_j` above the centre,
-    from pointwise limits. The second half gives its size: the smallest t such that :math:`[c - t a, c + t b]` holds a
-    share of :math:`\lceil level (B_2 + 1) \rceil / B_2` of them entirely. Given the shape, the size that a further
-    curve needs is exchangeable with those of the second half, so the level is exact for any B and any shape.
+    from pointwise limits. The second half, of :math:`B_2` curves, gives its size: the smallest t such that
+    :math:`[c - t a, c + t b]` contains a share of :math:`\lceil level (B_2 + 1) \rceil / B_2` of them entirely. Given
+    the shape, the size that a further curve needs is exchangeable with theirs, so the level is exact for any B and any
+    shape.
     """
     half = len(curves) // 2
     below, above = _widths(curves[:half], centre)
@@ -77,8 +78,8 @@ def _widths(curves: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatAr
     """Return widths below and above the centre: 0 on both sides where it is 0 or 1, positive elsewhere."""
     level = min(SHAPE_LEVEL, 1 - 2 / (len(curves) + 1))
     low, high = pointwise_limits(curves, level)
-    # Where nearly all curves are on one side of the centre, as at its ends, the other side has the limit of the next
-    # point that is not so: curves are monotone, so this is on the safe side.
+    # Where nearly all curves are on one side of the centre, as at its ends, the limit on the other side is taken from
+    # the next point with curves on both sides. Because curves are monotone, this widens the band.
     low = np.maximum.accumulate(np.where(low < centre, low, 0.0))
     high = np.minimum.accumulate(np.where(high > centre, high, 1.0)[::-1])[::-1]
     return np.where(centre < 1, centre - low, 0.0), np.where(centre > 0, high - centre, 0.0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 BLOCK_CELLS = 2**20
-"""Predictions processed at a time, so that memory does not grow with the number of classes."""
+"""Number of predictions processed at a time, so that memory does not grow with the number of classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Columns:
         return cls(positions, events, weights, bins.cut_columns(positions, weights))
 
     def totals(self, *values: NDArray[np.generic]) -> list[FloatArray]:
-        """Return the sums in the bins of all columns, one after the other, of values that broadcast to (n, m)."""
+        """Return the sums in the bins of all columns in sequence, for each of the values, which broadcast to (n, m)."""
         starts = _starts(self.cuts)
         index = np.column_stack([cut.index for cut in self.cuts])
         kept = index >= 0
@@ -61,7 +61,7 @@ class Columns:
 
 
 def class_blocks(predictions: Predictions, bins: Binning) -> Iterator[Columns]:
-    """Yield every class against the rest, in order, some classes at a time."""
+    """Yield every class against the rest, in order, a block of classes at a time."""
     step = max(1, BLOCK_CELLS // predictions.n_samples)
     for first in range(0, predictions.n_classes, step):
         positions = predictions.probs[:, first : first + step]
@@ -70,10 +70,10 @@ def class_blocks(predictions: Predictions, bins: Binning) -> Iterator[Columns]:
 
 
 DENSE_CELLS = 100_000
-"""Rows times bins up to which events are counted by a product of matrices, which is exact: sums of ones are."""
+"""Up to this many rows times bins, events are counted by a matrix product; sums of ones are exact in any order."""
 
 FEW_CELLS = 500_000
-"""Up to this many numbers are summed without a sparse matrix, whose import alone would take longer."""
+"""Up to this many numbers are summed without SciPy's sparse matrix, whose import alone would take longer."""
 
 
 def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
@@ -85,8 +85,7 @@ def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]
 def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
     """Return the map from columns W, (n, B), to the sums of each of m values (n, m) times W, (m, n_bins, B).
 
-    All m in one pass over W, which is what takes the time. If W says whether something happened, only rows with it are
-    added.
+    All m sums take one pass over W. If W is boolean, only the rows where it is true are added.
     """
     m, kept = values.shape[1], bins.index >= 0
     data, index = values, bins.index
@@ -97,7 +96,7 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
 
 @dataclass(frozen=True, eq=False)
 class _BinTotals:
-    """Sums of m values (n, m), each row of which belongs to m cells, (n, m)."""
+    """Sums of m values per row, (n, m), over the cells of these values, (n, m)."""
 
     data: FloatArray
     cell: IntArray
@@ -110,7 +109,7 @@ class _BinTotals:
             return np.asarray(self._scatter @ columns).reshape(m, self.n_bins, -1)
         if is_event and self._indicators is not None:
             return (self._indicators @ columns.astype(np.float64))[None]
-        # The same additions in the same order, without a matrix that takes longer to make than to use.
+        # The same additions in the same order, without a matrix that would take longer to build than to use.
         sums = np.empty((m * self.n_bins, columns.shape[1]))
         for b, column in enumerate(columns.T):
             if is_event:
@@ -130,7 +129,7 @@ class _BinTotals:
 
     @cached_property
     def _indicators(self) -> FloatArray | None:
-        """Whether each row is in each bin, (n_bins, n), if there are few of both, and all values are 1."""
+        """Whether each row is in each bin, (n_bins, n); None unless there are few of both and all values are 1."""
         n, m = self.data.shape
         if m > 1 or n * self.n_bins > DENSE_CELLS or not (self.data == 1).all():
             return None
@@ -218,15 +217,15 @@ def _drawn(
 
 @dataclass(frozen=True, eq=False)
 class _Totals:
-    """What the curves of some columns are made of.
+    """The sums from which the curves of several columns are made.
 
     Attributes
     ----------
     cuts : list of Bins
-        Those of each column.
+        The bins of each column.
     sums : tuple of six arrays
-        Of all bins, one column after the other: weights, rows, relative weights and their squares, weighted predictions
-        and events.
+        Sums in the bins of all columns, in sequence: weights, rows, relative weights, their squares, weighted
+        predictions, weighted events.
     histograms : list of OutcomeHistogram
     largest, relative : float
         The largest weight, and the sum of the weights divided by it.
@@ -273,5 +272,5 @@ def _curves(
 
 
 def _starts(cuts: list[Bins]) -> IntArray:
-    """Return where the bins of each column begin among those of all, and where the last end; of shape (m + 1,)."""
+    """Return the index of the first bin of each column among all bins, and the number of all bins: (m + 1,)."""
     return np.concatenate([[0], np.cumsum([cut.n_bins for cut in cuts])])

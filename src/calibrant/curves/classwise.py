@@ -1,4 +1,4 @@
-"""The reliability curve of every class, and their average."""
+"""Reliability curves of all classes, and their average."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -30,12 +30,11 @@ def classwise_curves(
     ----------
     predictions : Predictions
     curve : callable, default=kernel_curve
-        Draws the curve of binary predictions. For other settings, pass
-        `functools.partial(kernel_curve, bandwidth=0.05)`; `reliability_curve` and `isotonic_curve` will do as well.
+        Computes the curve of binary predictions, such as `reliability_curve` or `isotonic_curve`. For other settings,
+        pass `functools.partial(kernel_curve, bandwidth=0.05)`.
     rows : {"all", "predicted"}, default="all"
-        Of which rows the curve of a class is drawn: of all rows, the class against the rest, as the metric `Classwise`
-        looks at them; or of the rows that are predicted as this class, as `PerPredictedClass` does. Classes that are
-        never predicted have no curve then.
+        Rows for the curve of a class: all rows, the class against the rest, as in the metric `Classwise`; or the rows
+        predicted as this class, as in `PerPredictedClass`. Then classes that are never predicted have no curve.
     grid : int, default=101
         Number of equidistant points from 0 to 1 at which the average is taken.
 
@@ -47,10 +46,10 @@ def classwise_curves(
     -----
     The average at g is :math:`|C_g|^{-1} \sum_{k \in C_g} \hat\pi_k(g)` over the classes :math:`C_g` whose curve
     begins at or below g and ends at or above; between its points a curve is interpolated linearly. Its error is the
-    mean over classes, and its counts are of the predictions of all classes. Of rows predicted as a class, classes weigh
-    as much as these rows: :math:`\sum_k W(I_k) \hat\pi_k(g) / \sum_k W(I_k)`, and likewise for the error. If no curve
-    reaches any step, as when all rows are equal and the curve of each class is one point, the points of the curves take
-    the place of the steps.
+    mean over classes, and its counts are of the predictions of all classes. For ``rows="predicted"``, a class has the
+    weight of its rows: :math:`\sum_k W(I_k) \hat\pi_k(g) / \sum_k W(I_k)`, and likewise for the error. If no curve
+    reaches a grid point, as when all rows are equal and each curve is one point, the points of the curves replace the
+    grid.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def _average(
 
 
 def _reached(curves: Sequence[ReliabilityCurve], grid: FloatArray) -> BoolArray:
-    """Return which curves, (K,), have which points of the grid, (G,), between their ends."""
+    """Return whether each grid point lies between the ends of each curve, (K, G)."""
     return np.array([(c.predicted[0] <= grid) & (grid <= c.predicted[-1]) for c in curves])
 
 

@@ -14,7 +14,7 @@ from calibrant.results.curves import CumulativeCurve, NetError
 from calibrant.results.estimate import Estimate
 
 STRETCHES = 100
-"""Number of stretches of a long path; four points of each are kept."""
+"""Number of stretches into which a long path is cut; four points of each are kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,9 @@ class RunningSum:
     scores : ndarray of shape (m,)
         Distinct predictions, ascending. Those that agree to 12 decimals are equal.
     group : ndarray of shape (n,)
-        Index of each row's prediction among them.
+        Index into `scores` of each row.
     share, path : ndarray of shape (m + 1,)
-        Share of the weight up to each point, and the sum of weight times (outcome - prediction) over that of weights.
+        Share of the weight up to each point, and the sum of weight times (outcome - prediction) divided by all weight.
     """
 
     scores: FloatArray
@@ -38,9 +38,9 @@ class RunningSum:
 
     @classmethod
     def of(cls, view: Predictions) -> Self:
-        """Follow binary predictions."""
+        """Return the path of binary predictions."""
         scores, group = pooled(view.positive)
-        weights = view.weights / view.weights.max()  # So that the sum of huge ones does not overflow.
+        weights = view.weights / view.weights.max()  # So that the sum of huge weights does not overflow.
         total = weights.sum()
         share = np.cumsum(np.bincount(group, weights)) / total
         path = np.cumsum(np.bincount(group, weights * (view.labels - view.positive)) / total)
@@ -71,12 +71,12 @@ def cumulative_curve(predictions: Predictions) -> CumulativeCurve:
     In ascending order of the predictions, and with equal predictions pooled, :math:`C_0 = 0` and
     :math:`C_k = \sum_{j \le k} w_j (y_j - p_j) / \sum_j w_j`. Over any stretch of rows the slope of C against the share
     of rows is the mean of y - p. Calibrated predictions give a path that wanders by chance; the standard deviation
-    of its end is :math:`\sigma = \sqrt{\sum_j w_j^2 p_j (1 - p_j)} / \sum_j w_j`. How far the path goes is the metric
-    `ECCE`, and `ECCETest` says how probable that is.
+    of its end is :math:`\sigma = \sqrt{\sum_j w_j^2 p_j (1 - p_j)} / \sum_j w_j`. The metric `ECCE` is how far the path
+    goes, and `ECCETest` gives its p-value.
 
-    A path of more than 400 distinct predictions is cut into 100 stretches of equal weight, of which the first, the
-    lowest, the highest and the last point are kept. So no extreme is lost, and at 100 pixels or more the figure of
-    the path is that of all its points.
+    A path of more than 400 distinct predictions is cut into 100 stretches of equal weight; of each, the first, the
+    lowest, the highest and the last point are kept. So no extreme is lost, and a figure that is 100 pixels wide looks
+    as if all points were drawn.
 
     References
     ----------
@@ -138,5 +138,5 @@ def _selection(share: FloatArray, path: FloatArray) -> IntArray:
     stretch = np.minimum((share * STRETCHES).astype(np.int64), STRETCHES - 1)
     first = starts_of_ties(stretch)
     last = np.append(first[1:], len(path)) - 1
-    by_height = np.lexsort((path, stretch))  # The stretches stay in place, and their points ascend by height.
+    by_height = np.lexsort((path, stretch))  # By stretch, then by height.
     return np.unique(np.concatenate([first, by_height[first], by_height[last], last]))

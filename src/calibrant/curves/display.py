@@ -1,4 +1,4 @@
-"""A reliability diagram that is made and drawn as scikit-learn's displays are."""
+"""A reliability diagram with the interface of scikit-learn's displays."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
@@ -22,9 +22,9 @@ class ReliabilityDisplay:
     Parameters
     ----------
     curve : ReliabilityCurve
-        Of any kind.
+        A curve of any kind.
     name : str, default=""
-        What the legend calls the model.
+        Name of the model in the legend.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class ReliabilityDisplay:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Those of another display, or any; by default the axes of a new figure, which pyplot does not know.
+            Any axes, such as those of another display; by default those of a new figure that pyplot does not manage.
         name : str, optional
-            What the legend calls the model.
+            Name of the model in the legend.
         **settings
-            Of the line, such as ``color`` or ``linestyle``.
+            Properties of the line, such as ``color`` or ``linestyle``.
         """
         self.ax_, self.line_ = add_reliability(self.curve, ax, name=self.name if name is None else name, **settings)
         self.figure_ = self.ax_.get_figure(root=True)  # type: ignore[assignment]  # axes that are drawn have one
@@ -91,9 +91,9 @@ class ReliabilityDisplay:
             More than two classes are shown as confidence against correctness.
         sample_weight : array-like of shape (n,), optional
         curve : callable, default=reliability_curve
-            What computes the curve, such as `kernel_curve` or `isotonic_curve`.
+            The function that computes the curve, such as `kernel_curve` or `isotonic_curve`.
         positive : optional
-            The label whose probability `y_prob` is, if that is one column.
+            The label whose probability `y_prob` gives, if it is one column.
         name, ax, **settings
             As for `plot`.
         """
@@ -111,7 +111,7 @@ class ReliabilityDisplay:
         name: str | None = None,
         **settings: Any,
     ) -> Self:
-        """Compute the curve of what a fitted classifier says about rows, and draw it.
+        """Compute the curve of the predictions of a fitted classifier, and draw it.
 
         Parameters
         ----------

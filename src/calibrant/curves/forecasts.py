@@ -1,4 +1,4 @@
-"""Curves of forecasts: where targets fall, what quantiles cover, and how large errors are against predicted ones."""
+"""Curves of forecasts: PIT histograms, coverage of quantiles, and errors against predicted spreads."""
 
 from collections.abc import Callable
 from typing import Literal, get_args
@@ -16,10 +16,10 @@ from calibrant.forecasts.transform import Ensemble, level_shares, pit_limits
 from calibrant.results.forecasts import PITHistogram, QuantileCurve, SpreadCurve
 
 TIE = 1e-12
-"""Probabilities that differ by this share of themselves are taken as equal: they do by rounding."""
+"""Relative difference up to which two probabilities count as equal, because of rounding."""
 
 Form = Literal["quantile", "interval"]
-"""Whether a level speaks of the part of a law below its quantile, or of its central interval."""
+"""Whether a level is the probability below a quantile, or that of a central interval."""
 
 
 def pit_histogram(
@@ -36,8 +36,8 @@ def pit_histogram(
     bins : int, default=10
         Number of bins of equal width.
     level : float, default=0.95
-        Of the limits, which are quantiles of the binomial law with n trials and probability 1 / bins; n is Kish's
-        effective number if there are weights.
+        Level of the limits, which are quantiles of the binomial law with n trials and probability 1 / bins; with
+        weights, n is Kish's effective number of rows.
     ensemble : {"fair", "empirical"}, default="fair"
         See `calibrant.forecasts.pit`.
 
@@ -47,7 +47,7 @@ def pit_histogram(
 
     Notes
     -----
-    Nothing is drawn: a transform of a law with atoms is spread evenly over its interval, as its randomised version is
+    Nothing is random: a transform of a law with atoms is spread evenly over its interval, like its randomised version
     on average (C. Czado, T. Gneiting, L. Held, "Predictive model assessment for count data", Biometrics 65, 2009).
     The counts then vary less than binomial ones, and the limits are too wide rather than too narrow.
 
@@ -83,7 +83,7 @@ def quantile_curve(
     level: float = 0.95,
     ensemble: Ensemble = "fair",
 ) -> QuantileCurve:
-    """Return how often targets fall below each predicted quantile, or into each central interval.
+    """Return the share of targets below each predicted quantile, or in each central interval.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def quantile_curve(
         Ascending, from 0 to 1. Default: 0.01, 0.02, ..., 0.99.
     form : {"quantile", "interval"}, default="quantile"
     level : float, default=0.95
-        Of the limits around the diagonal, which are binomial quantiles; see `pit_histogram`.
+        Level of the limits around the diagonal, which are binomial quantiles; see `pit_histogram`.
     ensemble : {"fair", "empirical"}, default="fair"
         See `calibrant.forecasts.pit`.
 
@@ -135,29 +135,29 @@ def coverage_shares(
 def shares_between(
     limits: tuple[FloatArray, FloatArray], nominal: FloatArray, form: Form
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return the same map, given the ends of the intervals that transforms are drawn from."""
+    """Return the same map, given the ends of the intervals that contain the transforms."""
     if form == "quantile":
         return level_shares(*limits, nominal)
-    # A transform at the lower end of an interval is inside.
+    # A transform at the lower end of an interval counts as inside.
     below = level_shares(*limits, np.nextafter((1 - nominal[::-1]) / 2, -1.0))
     up_to = level_shares(*limits, (1 + nominal) / 2)
     return lambda weights: up_to(weights) - below(weights)[::-1]
 
 
 def binomial_limits(shares: FloatArray, n: float, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return limits, as shares, that a binomial count with these probabilities keeps with at least this probability."""
+    """Return limits, as shares, that contain binomial counts with these probabilities with at least this level."""
     from scipy.special import betainc  # Not `scipy.stats`, whose import takes most of a second.
 
     trials = max(1, round(n))
     tail = (1 - level) / 2
-    # P(count <= k) and P(count > k), which is more exact than 1 minus the other.
+    # P(count <= k), and P(count > k), which is more accurate than 1 minus the former.
     low = _least_count(lambda k: betainc(trials - k, k + 1, 1 - shares) >= tail * (1 - TIE), trials, shares)
     high = _least_count(lambda k: betainc(k + 1, trials - k, shares) <= tail * (1 + TIE), trials, shares)
     return low / trials, high / trials
 
 
 def _least_count(holds: Callable[[FloatArray], BoolArray], trials: int, shares: FloatArray) -> FloatArray:
-    """Return for each share the least count, up to the number of trials, from which on something holds: bisection."""
+    """Return for each share the least count from which on the condition holds, at most `trials`, by bisection."""
     low, high = np.zeros(len(shares)), np.full(len(shares), float(trials))
     while np.any(low < high):
         middle = np.floor((low + high) / 2)
@@ -190,8 +190,8 @@ def spread_curve(forecasts: Forecasts, bins: Binning | None = None, *, level: fl
     bins : Binning, default=EqualMass(10)
         Cuts the standard deviations, after they are mapped linearly onto [0, 1].
     level : float, default=0.95
-        Confidence level of each interval, taken alone: normal limits of the mean squared error, by the variance of the
-        squared errors in the bin, and then the root.
+        Confidence level of each interval by itself: the root of normal limits of the mean squared error, by the
+        variance of the squared errors in the bin.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def spread_curve(forecasts: Forecasts, bins: Binning | None = None, *, level: fl
     check_level(level)
     binning = bins or EqualMass(10)
     cut, least, largest = spread_bins(forecasts, binning)
-    weights = forecasts.weights[:, None] / forecasts.weights.max()  # So that squares of huge ones do not overflow.
+    weights = forecasts.weights[:, None] / forecasts.weights.max()  # So that squares of huge weights do not overflow.
     ones = bin_totals(cut, np.ones(forecasts.n_samples))
     mass = ones(weights)[:, 0]
     used = mass > 0
@@ -235,11 +235,11 @@ def spread_curve(forecasts: Forecasts, bins: Binning | None = None, *, level: fl
 
 
 def spread_bins(forecasts: Forecasts, bins: Binning) -> tuple[Bins, float, float]:
-    """Cut the predicted standard deviations, mapped onto [0, 1]; return also the least and the largest of them."""
+    """Return the bins of the predicted standard deviations, mapped onto [0, 1], and the least and largest of these."""
     if forecasts.distribution.event_shape:
-        raise InputError(f"standard deviations are compared for real numbers, but these are {forecasts.distribution}.")
+        raise InputError(f"forecasts must be univariate for a spread curve or ENCE, but are {forecasts.distribution}.")
     if not forecasts.distribution.has_sd:
-        raise InputError(f"standard deviations must be finite, but some are not: these are {forecasts.distribution}.")
+        raise InputError(f"forecasts must have finite standard deviations, but these are {forecasts.distribution}.")
     sd = forecasts.distribution.sd()
     present = sd[forecasts.weights > 0]
     least, largest = float(present.min()), float(present.max())
@@ -253,7 +253,7 @@ def squared_errors(forecasts: Forecasts) -> FloatArray:
 
 
 def _by_row(cut: Bins, used: BoolArray, values: FloatArray) -> FloatArray:
-    """Return for each row the value of its bin, given those of the bins in use; 0 for other rows."""
+    """Return the value of the bin of each row, given the values of used bins; 0 for rows outside every bin."""
     every = np.zeros(cut.n_bins)
     every[used] = values
     return np.where(cut.index >= 0, every[cut.index], 0.0)

@@ -1,4 +1,4 @@
-"""Isotonic reliability curves: no bins, no bandwidth, only the assumption that higher predictions mean more events."""
+"""Isotonic reliability curves: without bins or bandwidth, assuming only that higher predictions mean more events."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,22 +22,22 @@ from calibrant.results import Estimate, ReliabilityCurve
 
 @dataclass(frozen=True)
 class Pools:
-    """The distinct predictions of an event, ascending, and what was observed at each.
+    """The distinct predictions of an event, ascending, and the frequency observed at each.
 
     Attributes
     ----------
     predicted : ndarray of shape (m,)
-        Those that agree to 12 decimals are equal, as in `calibrant.metrics.Miscalibration`.
+        Predictions that agree to 12 decimals count as equal, as in `calibrant.metrics.Miscalibration`.
     mass : ndarray of shape (m,)
         Weight of the rows at each prediction, in units of the largest weight of a row.
     frequency : ndarray of shape (m,)
-        Weighted frequency of the event among them.
+        Weighted frequency of the event among these rows.
     count : ndarray of shape (m,)
-        Their number.
+        Number of these rows.
     unit : float
         The largest weight of a row.
     cell_weight, cell_count : ndarray of shape (c,)
-        Within each prediction, rows of equal weight are one cell: a sum over a cell is a binomial draw.
+        Within each prediction, rows of equal weight form a cell: the number of its events is binomial.
     cell_start : ndarray of shape (m,)
         First cell of each prediction.
     """
@@ -66,8 +66,8 @@ class Pools:
         cell_weight, cell_count = weights[cells], _whole(np.add.reduceat(copies, cells))
         cell_start = np.searchsorted(cells, first)
         return cls(
-            predicted=np.minimum.reduceat(probs, first),  # Of those that count as equal, the lowest.
-            # Summed as a redraw sums: if all rows have the event, the quotient is 1 exactly.
+            predicted=np.minimum.reduceat(probs, first),  # The lowest of those that count as equal.
+            # Summed in the same way as a redraw: if all rows have the event, the quotient is exactly 1.
             mass=np.add.reduceat(cell_weight * cell_count, cell_start),
             frequency=np.add.reduceat(copies * weights * events, first) / np.add.reduceat(copies * weights, first),
             count=_whole(np.add.reduceat(copies, first)),
@@ -78,7 +78,7 @@ class Pools:
         )
 
     def redraws(self, probability: FloatArray, n_resamples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-        """Yield the frequencies, (m,), of events that happen to every row with the probability of its pool."""
+        """Yield the frequencies, (m,), of events drawn for every row with the probability of its pool."""
         chance = np.repeat(probability, np.diff(np.append(self.cell_start, len(self.cell_count))))
         for _ in range(n_resamples):
             events = self._draw(chance, rng)
@@ -88,7 +88,7 @@ class Pools:
                 yield np.add.reduceat(self.cell_weight * events, self.cell_start) / self.mass
 
     def _draw(self, chance: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw the number of events in each cell; comparing is several times faster than a binomial law."""
+        """Draw the number of events in each cell; for single rows a comparison is faster than a binomial draw."""
         if len(self._several) == 0:
             return (rng.random(len(chance)) < chance).astype(float)
         events = np.empty(len(chance))
@@ -140,7 +140,7 @@ def isotonic_curve(
         Number of redraws behind the band.
     band : {"consistency", "confidence"}, default="consistency"
         "consistency": where the curve of perfectly calibrated predictions would lie; labels are redrawn from the
-        predictions. "confidence": how far the curve itself is uncertain, approximately; labels are redrawn from it.
+        predictions. "confidence": how uncertain the curve itself is, approximately; labels are redrawn from the curve.
     simultaneous : bool, default=False
         Whether the level holds for the whole curve instead of for each of its points.
     progress : callable, optional
@@ -150,9 +150,9 @@ def isotonic_curve(
     Returns
     -------
     ReliabilityCurve
-        A point for each distinct prediction, or, if there are more than 2000, about 2000 of them at equal steps of
-        weight and both ends of every pool: the curve is constant within pools, so nothing of it is lost. The error is
-        the miscalibration, with discrimination and uncertainty in its details.
+        One point for each distinct prediction; if there are more than 2000, about 2000 of them at equal steps of
+        weight, and both ends of every block on which the curve is constant, so that nothing of it is lost. The error
+        is the miscalibration, with discrimination and uncertainty in its details.
 
     Notes
     -----
@@ -185,7 +185,7 @@ def isotonic_curve(
     pools = Pools.of(view)
     fitted, blocks = _fit(pools.frequency, pools.mass)
     anchors = _choose_anchors(pools.mass)
-    # Between anchors lie ends of pools only. Curves are monotone, so the limits of the neighbours hold there.
+    # The other points are ends of blocks. Curves are monotone, so the limits of the neighbouring anchors hold there.
     points = np.union1d(anchors, np.concatenate([blocks[:-1], blocks[1:] - 1]))
     truth = pools.predicted if band == "consistency" else fitted
     curves = np.empty((n_resamples, len(anchors)))
@@ -225,13 +225,13 @@ def _check_settings(level: float, n_resamples: int, band: str, simultaneous: boo
 
 
 def _fit(frequency: FloatArray, mass: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the isotonic fit and the first entry of each of its pools, with the number of entries at the end."""
+    """Return the isotonic fit and the first entry of each of its blocks, followed by the number of entries."""
     fit = isotonic_regression(frequency, weights=mass)
     return np.minimum(fit.x, 1.0), fit.blocks  # Weighted means of ones may exceed 1 by rounding.
 
 
 def _choose_anchors(mass: FloatArray) -> IntArray:
-    """Return the points that the band is computed at, chosen without looking at labels."""
+    """Return the points at which the band is computed, chosen without looking at labels."""
     if len(mass) <= MAX_POINTS:
         return np.arange(len(mass))
     steps = np.linspace(0.0, 1.0, MAX_POINTS) * mass.sum()
@@ -247,7 +247,7 @@ def _miscalibration(pools: Pools, fitted: FloatArray) -> Estimate:
     mean = float(np.average(pools.frequency, weights=pools.mass))
 
     def score(forecast: FloatArray | float) -> float:
-        """Return the mean squared error less what no function of the prediction can change."""
+        """Return the mean squared error, less the part that no function of the prediction can change."""
         return float(np.average((forecast - pools.frequency) ** 2, weights=pools.mass))
 
     return Estimate(

@@ -31,7 +31,7 @@ from calibrant.smoothing.kernel_regression import (
 )
 
 LEAST_SUPPORT = 0.5
-"""Grid points whose neighbours count for fewer rows than this are left out."""
+"""Grid points whose neighbours count for less than this many rows are left out."""
 
 
 @takes_two_arrays
@@ -61,26 +61,26 @@ def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
         Whether the mirror images of the rows at 0 and at 1 count as neighbours; "mirror" is another name for "reflect".
         The Beta kernel needs none.
     level : float, default=0.95
-        Of the band.
+        Level of the band.
     n_resamples : int, default=0
-        Number of redraws of the labels from the predictions, behind the band; 0 for no band.
+        Number of redraws of the labels from the predictions for the band; 0 for no band.
     rng : Generator, int or None
 
     Returns
     -------
     ReliabilityCurve
-        One point for each grid point in the range of the predictions, and the next on both sides, that has support:
-        neighbours that count for at least half a row of mean weight, where a row at distance 0 counts in full. If there
-        is none, the one point of the mean prediction and the frequency of all rows. Counts are of the rows that are
-        nearest to each point. The error is the mean distance between the prediction and the curve, over the rows, with
-        the bandwidth in its details.
+        One point for each grid point in the range of the predictions, or next to it, that has support: neighbours that
+        count for at least half a row of mean weight, where a row at distance 0 counts in full. If there is none, one
+        point with the mean prediction and the frequency of all rows. Counts are of the rows nearest to each point. The
+        error is the mean distance between the prediction and the curve over the rows, with the bandwidth in its
+        details.
 
     Notes
     -----
-    The frequency at the grid point g is :math:`\sum_i w_i y_i K_h(g, p_i) / \sum_i w_i K_h(g, p_i)`, with the mirror
-    images of the rows at 0 and 1 among the rows if they are reflected there. The band keeps the bandwidth. It is exact
-    if that was not chosen by the labels: for a number, or one of Silverman's rules. It contains the bias of smoothing,
-    so the diagonal may lie outside.
+    The frequency at the grid point g is :math:`\sum_i w_i y_i K_h(g, p_i) / \sum_i w_i K_h(g, p_i)`; with reflection,
+    the sums include the mirror images of the rows at 0 and 1. The band has the same bandwidth. It is exact if that was
+    not chosen by the labels: for a number, or one of Silverman's rules. It includes the bias of smoothing, so that the
+    diagonal may lie outside.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _check_resamples(n_resamples: int, level: float) -> None:
 def _as_grid(grid: object) -> FloatArray:
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         if grid < 2:
-            raise InputError(f"grid must have at least 2 steps from 0 to 1, but is {grid}.")
+            raise InputError(f"grid must have at least 2 points from 0 to 1, but is {grid}.")
         return np.linspace(0.0, 1.0, int(grid))
     points = np.unique(as_floats(convert(grid, "grid")))
     if not (points[0] >= 0 and points[-1] <= 1):  # NaN is last, and fails.
@@ -157,7 +157,7 @@ def _as_bandwidth(bandwidth: float | Rule, view: Predictions, kernel: KernelName
 
 
 def _within(points: FloatArray, positions: FloatArray) -> BoolArray:
-    """Mark the points in the range of the positions, and the next on both sides: beyond, a curve would be made up."""
+    """Mark the points in the range of the positions and the next on both sides: beyond, no data supports the curve."""
     first = np.searchsorted(points, positions.min(), side="right") - 1
     last = np.searchsorted(points, positions.max(), side="left")
     order = np.arange(len(points))
@@ -173,7 +173,7 @@ def _redrawn_curves(
 ) -> FloatArray:
     """Return the curves, (B, g), of labels drawn from the predictions."""
     cells = fine_cells(view) if view.copies is not None else None
-    if cells is not None:  # The events of a cell are its share of them, with the weight of all its rows.
+    if cells is not None:  # A cell has the share of its events as outcome, and the weight of all its rows.
         own, weights = sums(Line.of(cells.probs[cells.starts])), cells.totals(view.row_weights[cells.order])
         shares = (counts / cells.sizes[:, None] for counts in cells.draw(n_resamples, rng))
         return np.concatenate([frequency_at(points, own, some, weights)[0].T for some in shares])

@@ -1,4 +1,4 @@
-"""What a reliability curve is drawn of: an event, its predicted probability, and how the predictions are spread."""
+"""Data of a reliability curve: the binary view of predictions, and histograms of the predictions."""
 
 from typing import Literal
 
@@ -10,11 +10,11 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import OutcomeHistogram
 
 CELLS_AT_ONCE = 2**20
-"""Positions that are sorted into cells at once, so that nothing as large as all predictions is made."""
+"""Number of positions assigned to cells at a time, so that no array as large as all predictions is made."""
 
 
 def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class", "top-label"]]:
-    """Return two classes as they are, and more as confidence against correctness; and which of both it is."""
+    """Return two classes as they are and more as confidence against correctness, and which of these it is."""
     check_predictions(predictions)
     if predictions.n_classes == 2:
         return predictions, "class"
@@ -26,7 +26,7 @@ def cells_around(
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
     """Cut [0, 1] halfway between points; return the ends of the cells, and the number and weight of positions in each.
 
-    Positions are (n,), or (n, K) with the weight of their row. With copies, a row counts as often as it was copied.
+    Positions are (n,), or (n, K) with the weight of their row. With copies, each row counts as that many.
     """
     between = (points[1:] + points[:-1]) / 2
     positions = positions.reshape(len(weights), -1)
@@ -55,7 +55,7 @@ def outcome_histogram(view: Predictions) -> OutcomeHistogram:
 
 
 def outcome_histograms(positions: FloatArray, events: BoolArray, weights: FloatArray) -> list[OutcomeHistogram]:
-    """Return the same for each column of predictions and of events, (n, m).
+    """Return this histogram for each column of predictions and events, (n, m).
 
     Intervals contain their lower end, the last one both ends. Weights are added in the order of the rows.
     """
@@ -69,7 +69,7 @@ def outcome_histograms(positions: FloatArray, events: BoolArray, weights: FloatA
 
 
 def class_histograms(predictions: Predictions) -> list[OutcomeHistogram]:
-    """Return the same for each class against the rest; all weights must be 1."""
+    """Return this histogram for each class against the rest; all weights must be 1."""
     edges = np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1)
     sums = class_sums_below(predictions, np.nextafter(edges[1:-1], 0.0))
     return [

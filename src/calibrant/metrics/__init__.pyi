@@ -1,5 +1,5 @@
 from calibrant.metrics.binned import ECE as ECE
-from calibrant.metrics.chance import ChanceECE as ChanceECE
+from calibrant.metrics.binned import ChanceECE as ChanceECE
 from calibrant.metrics.clinical import (
     GapQuantile as GapQuantile,
     ICI as ICI,

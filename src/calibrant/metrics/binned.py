@@ -1,9 +1,9 @@
-"""Binned calibration errors of binary predictions."""
+"""Binned calibration errors of binary predictions, and their values by chance."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import ClassEvents, bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.counted import BinnedCells, Counted
-from calibrant.metrics.metric import Measured, Metric, check_norm, root
+from calibrant.metrics.metric import Measured, Metric, check_norm, relative, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -63,8 +63,8 @@ class BinnedMetric(Metric):
         """Return the map from labels, (n, B), to B values: only the frequencies change."""
         view = self.view(predictions)
         of_hits, hits = self._of_hits(view), bin_totals(self.bins.cut_view(view), view.weights)
-        target = 1 if view is predictions else predictions.predicted[:, None]
-        return lambda labels: of_hits(hits(labels == target))
+        event = self.event_class(predictions)
+        return lambda labels: of_hits(hits(labels == event))
 
     def prepare_classes(self, predictions: Predictions) -> Evaluator | None:
         """Return the map from class indices, (n, B), to values of every class against the rest, (K, B)."""
@@ -168,6 +168,63 @@ class ECE(BinnedMetric):
         if self.norm == np.inf:
             return gaps.max(axis=0)
         return root((mass * gaps**self.norm).sum(axis=0) / total, self.norm)
+
+
+@dataclass(frozen=True)
+class ChanceECE(Metric):
+    r"""The ECE that a perfectly calibrated model with these predictions would have by chance.
+
+    Parameters
+    ----------
+    bins : Binning, default=EqualWidth(15)
+
+    Notes
+    -----
+    If every label is drawn from its prediction, the residuals of bin :math:`b` sum to a variable with mean 0 and
+    variance :math:`V_b = \sum_{i \in b} w_i^2 p_i (1 - p_i)`: each row is one draw, regardless of its weight. Its mean
+    absolute value is near :math:`\sqrt{2 V_b / \pi}` where many rows matter, and never above
+    :math:`A_b = \sum_{i \in b} 2 w_i p_i (1 - p_i)`, the sum of the rows' own mean absolute residuals. The value is
+
+    .. math:: \frac1W \sum_b \min\big(\sqrt{2 V_b / \pi},\; A_b\big).
+
+    The labels do not enter. `ConsistencyTest` draws the whole law instead of approximating its mean.
+
+    Examples
+    --------
+    >>> p = Predictions([0.5] * 200, labels=[0, 1] * 100)
+    >>> round(ChanceECE()(p), 4), ECE()(p)  # sqrt(2 * 50 / pi) / 200
+    (0.0282, 0.0)
+    """
+
+    family = "binned"
+    accepts = "binary"
+    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
+    measures = "chance"
+    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
+    bins: Binning = EqualWidth(15)
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "ECE by chance",
+            "The ECE that a perfectly calibrated model with the same predictions has on average.",
+        )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values."""
+        view = self.view(predictions)
+        cut = self.bins.cut_view(view)
+        spread = bin_totals(cut, view.positive * (1 - view.positive))
+
+        def evaluate(weights: FloatArray) -> FloatArray:
+            weights = relative(weights)
+            expected = np.minimum(np.sqrt(2 * spread(view.squares(weights)) / np.pi), 2 * spread(weights))
+            return expected.sum(axis=0) / weights.sum(axis=0)
+
+        return evaluate
 
 
 def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binning:

@@ -165,9 +165,9 @@ class ObservedExpectedRatio(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B ratios."""
         view = self.view(predictions)
-        target = 1 if view is predictions else predictions.predicted[:, None]
+        event = self.event_class(predictions)
         expected = view.positive @ view.weights
-        return lambda labels: _ratio(view.weights @ (labels == target), expected)
+        return lambda labels: _ratio(view.weights @ (labels == event), expected)
 
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return what each row contributes to the error of the value r: :math:`w_i (y_i - r p_i) / \sum_j w_j p_j`."""

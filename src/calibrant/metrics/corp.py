@@ -225,12 +225,12 @@ class Miscalibration(_ScorePart):
         """Return the map from labels, (n, B), to B values; predictions are sorted once."""
         view = self.view(predictions)
         rest = super().prepare_labels(predictions)
-        target = 1 if view is predictions else predictions.predicted[:, None]
+        event = self.event_class(predictions)
         losses = [SCORES[self.score].per_row(view.with_labels(np.full(view.n_samples, y))) for y in (0, 1)]
         share = view.weights / view.weights.sum()
 
         def evaluate(labels: IntArray) -> FloatArray:
-            own = np.where(labels == target, losses[1][:, None], losses[0][:, None])
+            own = np.where(labels == event, losses[1][:, None], losses[0][:, None])
             own[view.weights == 0] = 0.0  # An impossible label of a row without weight does not count.
             return np.maximum(0.0, share @ own - rest(labels))
 

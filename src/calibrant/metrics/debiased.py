@@ -85,9 +85,9 @@ class DebiasedECE(BinnedMetric):
         mass, squares = (bin_totals(cut, np.ones(view.n_samples))(w) for w in (weights, weights**2))
         predicted = bin_totals(cut, view.positive)(weights)
         hits = bin_totals(cut, weights[:, 0])
-        target = 1 if view is predictions else predictions.predicted[:, None]
+        event = self.event_class(predictions)
         total = weights.sum(axis=0)
-        return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == target)))
+        return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == event)))
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""

@@ -182,9 +182,9 @@ class KdeECE(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: the neighbours stay the same, only outcomes change."""
         view = self.view(predictions)
-        target = 1 if view is predictions else predictions.predicted[:, None]
+        event = self.event_class(predictions)
         gaps = self._gaps(predictions)
-        return lambda labels: root(gaps.of_labels(labels == target, view.weights), self.norm)
+        return lambda labels: root(gaps.of_labels(labels == event, view.weights), self.norm)
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the bandwidth, and the number of rows without neighbours."""

@@ -1,4 +1,4 @@
-"""Lifts: a metric of binary predictions applied to views of many classes."""
+"""Lifts: binary metrics applied to views of several classes."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from calibrant.results import Description, Estimate
 
 @dataclass(frozen=True)
 class Lift(Metric):
-    """A metric made of another one; it inherits how that behaves."""
+    """A metric made of another one, whose statistical behaviour it inherits."""
 
     metric: Metric
 
@@ -26,20 +26,20 @@ class Lift(Metric):
             raise TypeError(f"metric must be a Metric of class predictions such as ECE(), but is {self.metric!r}.")
         for name in ("family", "better", "weights", "measures", "cells"):
             object.__setattr__(self, name, getattr(self.metric, name))
-        if self.metric.limits == "debiased":  # Limits of other metrics are of rows, and not of averages over classes.
+        if self.metric.limits == "debiased":  # Other methods are not valid for averages over classes.
             object.__setattr__(self, "limits", "debiased")
 
 
 @dataclass(frozen=True)
 class ByClass(Lift):
-    """A metric of every class, which may have settings of its own in each."""
+    """A metric applied to every class, perhaps with separate settings for each."""
 
     members: tuple[Metric, ...] = field(default=(), repr=False)
     rows: ClassVar[Literal["all", "predicted"]]
     """The rows from which the metric of a class is computed."""
 
     def of_classes(self, predictions: Predictions) -> tuple[Metric, ...]:
-        """Return the metric of every class: its own, or one with settings that many classes share."""
+        """Return the metric of every class: its member, or one with settings that the classes share."""
         n_classes = predictions.n_classes
         if not self.members:
             together = self.metric.fit_together(predictions, self.rows)
@@ -53,11 +53,11 @@ class ByClass(Lift):
 
     @abstractmethod
     def _values(self, predictions: Predictions) -> dict[int, float]:
-        """Return the value of every class that has one, by the index of the class."""
+        """Return the values by class index, for every class that has one."""
 
     @abstractmethod
     def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:
-        """Return the value of the lift, given those of the classes."""
+        """Return the value of the lift, given the values of the classes."""
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
@@ -65,11 +65,11 @@ class ByClass(Lift):
         return self._average(data, self._values(data))
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give the value of every class that has one, and settings that many classes share."""
+        """Give the value of every class that has one, and settings that the classes share."""
         return self._described(predictions, self._values(predictions))
 
     def describe(self, data: Predictions) -> Estimate:
-        """Return the value with its details, of which it is the mean: nothing is computed twice."""
+        """Return the value with its details; the values of the classes are computed once for both."""
         self.check(data)
         values = self._values(data)
         details = self._described(data, values)
@@ -81,7 +81,7 @@ class ByClass(Lift):
         return {"classes": {predictions.classes[c]: value for c, value in values.items()}, **shared}
 
     def _with_members(self, fitted: Mapping[int, Metric], predictions: Predictions) -> Self:
-        """Return the lift with new metrics for some classes; itself if they are those that it has."""
+        """Return the lift with new metrics for some classes; itself if they are the same as before."""
         n_classes = predictions.n_classes
         before = self.members or (self.metric,) * n_classes
         after = [fitted.get(c, metric) for c, metric in enumerate(before)]
@@ -122,13 +122,13 @@ class TopLabel(Lift):
         return self.metric.prepare(predictions.top_label())
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Turn classes into correctness for the metric's own evaluator."""
+        """Return the map from class indices, (n, B), to B values of the metric of correctness."""
         evaluate = self.metric.prepare_labels(predictions.top_label())
         predicted = predictions.predicted[:, None]
         return lambda labels: evaluate((labels == predicted).astype(np.int64))
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Pass on the metric's own details."""
+        """Give the details of the inner metric."""
         return self.metric.details(predictions.top_label())
 
 
@@ -179,7 +179,7 @@ class Classwise(ByClass):
         return self._mean([metric.prepare(view) for metric, view in self._views(predictions)])
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Turn classes into one-vs-rest outcomes for the metric's own evaluators."""
+        """Return the map from class indices, (n, B), to B means over the classes."""
         of_classes = None if self.members else self.metric.prepare_classes(predictions)
         if of_classes is not None:
             return lambda labels: sum(of_classes(labels), start=np.zeros(1)) / predictions.n_classes
@@ -188,7 +188,7 @@ class Classwise(ByClass):
         return self._mean([_of_class(evaluate, c) for c, evaluate in enumerate(prepared)])
 
     def _values(self, predictions: Predictions) -> dict[int, float]:
-        """Return the value of every class, of all in as few passes as the metric needs."""
+        """Return the value of every class, if possible by one method of the metric for all of them."""
         if not self.members:
             return dict(enumerate(map(float, self.metric.class_values(predictions))))
         return {c: metric.value(view) for c, (metric, view) in enumerate(self._views(predictions))}
@@ -215,7 +215,7 @@ def _of_class(part: Evaluator, c: int) -> Evaluator:
 
 
 def weighable(view: Predictions) -> Predictions:
-    """Return the view, with weights of 1 if its rows have none: replicates may give them some."""
+    """Return the view, with weights of 1 if all its weights are 0: replicates may have others."""
     if view.weights.any():
         return view
     return Predictions._trusted(view.probs, view.labels, np.ones(view.n_samples), view.classes)  # noqa: SLF001 (derived)

@@ -1,4 +1,4 @@
-"""Slope and intercept of logistic recalibration, as measures."""
+"""Slope and intercept of logistic recalibration as metrics."""
 
 import math
 from abc import abstractmethod
@@ -26,7 +26,7 @@ from calibrant.metrics.logistic_lines import (
     present_rows,
     pulls,
 )
-from calibrant.metrics.metric import CLINICAL, Metric
+from calibrant.metrics.metric import CLINICAL, Metric, relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 from calibrant.results.estimate import FLAT, ONE_OUTCOME, REFUTED, SEPARATED
@@ -58,7 +58,7 @@ class LogisticMetric(Metric):
 
     @abstractmethod
     def fitted(self, view: Predictions) -> float:
-        """Return the value at the data's own weights, from a fit that is kept with them."""
+        """Return the value at the data's own weights, from a fit that is cached with the data."""
 
     @abstractmethod
     def influence(self, predictions: Predictions) -> FloatArray:
@@ -70,7 +70,7 @@ class LogisticMetric(Metric):
         return self.fitted(self.view(data)) if self.has_value(data) else math.nan
 
     def has_value(self, data: Predictions) -> bool:
-        """Return whether a finite number is the most likely one."""
+        """Return whether the likelihood has its maximum at a finite value."""
         return not self._what_is_missing(self.view(data))
 
     def _what_is_missing(self, view: Predictions) -> str:
@@ -83,7 +83,7 @@ class LogisticMetric(Metric):
 
     @abstractmethod
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
-        """Return the values of many columns of outcomes or of shares, NaN where they are not found at once."""
+        """Return the values of many columns of outcomes or shares, NaN where the joint search does not find them."""
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
@@ -95,11 +95,11 @@ class LogisticMetric(Metric):
         """Return the map from labels, (n, B), to B values."""
         view = self.view(predictions)
         log_odds = kept_log_odds(view)
-        target = 1 if view is predictions else predictions.predicted[:, None]
-        return lambda labels: self._values(log_odds, labels == target, view.weights[:, None])
+        event = self.event_class(predictions)
+        return lambda labels: self._values(log_odds, labels == event, view.weights[:, None])
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Count the predictions whose log-odds had to be limited, and the wrong ones among them.
+        """Give the number of predictions whose log-odds had to be limited, and of the wrong ones among them.
 
         If there is no value, the details say why.
         """
@@ -112,11 +112,11 @@ class LogisticMetric(Metric):
         return {**found, missing: True} if missing else found
 
     def _values(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
-        """Return the values of all columns: together where that works, the others one by one."""
+        """Return the values of all columns, searched together where that works, otherwise one by one."""
         n_columns = max(hits.shape[1], weights.shape[1])
         values = np.full(n_columns, np.nan)
         if n_columns > 1:
-            shares = weights / weights.max(axis=0)  # So that huge weights do not overflow.
+            shares = relative(weights)
             values = self.batch(log_odds, hits, shares / shares.sum(axis=0))
         for b in np.flatnonzero(np.isnan(values)):
             values[b] = self._value(log_odds, hits[:, b % hits.shape[1]], weights[:, b % weights.shape[1]])
@@ -128,7 +128,7 @@ class LogisticMetric(Metric):
 
 @dataclass(frozen=True)
 class CoxSlope(LogisticMetric):
-    r"""Slope of the recalibrated log-odds: 1 is right, below 1 the predictions are too extreme, above 1 too timid.
+    r"""Slope of the recalibrated log-odds: 1 is right; below 1 predictions are too extreme, above 1 not extreme enough.
 
     Notes
     -----

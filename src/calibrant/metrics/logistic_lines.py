@@ -8,13 +8,13 @@ from calibrant._core.logistic import PENALTY, LogisticLoss, maximise_all
 from calibrant.predictions import Predictions
 
 EPSILON = 1e-12
-"""Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
+"""Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, so that their log-odds are finite."""
 
 CONSTANT = 1e-10
 """Predictions whose log-odds differ by less than this count as equal."""
 
 LEAST_CURVATURE = 1000 * PENALTY
-"""Where the mean likelihood is flatter in the slope than this, its penalty and not the data decides the slope."""
+"""If the mean likelihood has less curvature in the slope than this, the penalty and not the data decides the slope."""
 
 
 def log_odds_of(view: Predictions) -> FloatArray:
@@ -24,13 +24,13 @@ def log_odds_of(view: Predictions) -> FloatArray:
 
 
 def kept_log_odds(view: Predictions) -> FloatArray:
-    """Return the log-odds of class 1, which are kept with the predictions."""
+    """Return the log-odds of class 1, cached with the predictions."""
     return view.once("log-odds", lambda: log_odds_of(view), of_labels=False)
 
 
 def count_clipped(view: Predictions) -> int:
-    """Return how many predictions had to be moved, among rows of positive weight."""
-    # 1 - EPSILON is itself rounded, in the fifth digit of its distance from 1.
+    """Return how many predictions of rows with positive weight had to be moved."""
+    # The factor allows for rounding of 1 - EPSILON, in the fifth digit of its distance from 1.
     return int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
 
 
@@ -44,19 +44,19 @@ def present(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> tuple
 
 
 def present_rows(view: Predictions) -> tuple[FloatArray, BoolArray, FloatArray]:
-    """Return log-odds, events and weights of the rows that have weight."""
+    """Return log-odds, events and shares of the rows that have weight."""
     return present(kept_log_odds(view), view.labels == 1, view.weights)
 
 
 def fitted_line(view: Predictions) -> tuple[float, float]:
-    """Return intercept and slope at the data's own weights, which are kept with the predictions."""
+    """Return intercept and slope at the data's own weights, cached with the predictions."""
     return view.once("line of log-odds", lambda: line_of(*present_rows(view)))
 
 
 def separated(x: FloatArray, hits: BoolArray) -> BoolArray:
     """Return, per column of outcomes (n, B), whether a threshold on x (n, 1) separates them or only one occurs.
 
-    Outcomes that meet only at the threshold itself count as separated: no finite slope is most likely.
+    Outcomes that overlap only at the threshold itself count as separated: no finite slope maximises the likelihood.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def separated(x: FloatArray, hits: BoolArray) -> BoolArray:
 
 
 def has_equal_predictions(view: Predictions) -> bool:
-    """Return whether the predictions of the rows that have weight do not differ, so that no slope is best."""
+    """Return whether all predictions of rows with weight are equal, so that no slope is best."""
     return bool(np.ptp(kept_log_odds(view)[view.weights > 0]) < CONSTANT)
 
 
 def is_separated(view: Predictions) -> bool:
-    """Return whether no finite line is best: outcomes are separated or all alike, or all predictions are equal."""
+    """Return whether no finite line is best: outcomes are separated or all equal, or all predictions are equal."""
     return view.once("separated outcomes", lambda: _is_separated(view))
 
 
@@ -88,7 +88,7 @@ def _is_separated(view: Predictions) -> bool:
 
 
 def is_flat(view: Predictions) -> bool:
-    """Return whether the likelihood hardly depends on the slope near its maximum, as if outcomes barely overlap."""
+    """Return whether the likelihood hardly depends on the slope near its maximum, as when outcomes barely overlap."""
     return view.once("flat likelihood", lambda: _is_flat(view))
 
 
@@ -102,12 +102,12 @@ def _is_flat(view: Predictions) -> bool:
 
 
 def has_no_best_line(view: Predictions) -> bool:
-    """Return whether the data determine no slope."""
+    """Return whether the data does not determine a slope."""
     return is_separated(view) or is_flat(view)
 
 
 def pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
-    """Return w (y - q) and w q (1 - q) of every row, where q are the recalibrated probabilities and w sum to 1."""
+    """Return w (y - q) and w q (1 - q) for every row, with recalibrated probabilities q and weights w that sum to 1."""
     share = view.weights / view.weights.max()
     share = share / share.sum()
     odds = intercept + slope * kept_log_odds(view)
@@ -126,12 +126,12 @@ def line_influences(view: Predictions) -> tuple[FloatArray, FloatArray]:
 
 
 def line_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:
-    """Return intercept and slope of one set of outcomes, whose shares sum to 1."""
+    """Return intercept and slope for one set of outcomes; the shares sum to 1."""
     centre = float(share @ log_odds)
     design, events = np.ones((2, len(log_odds))), share * hits
     centred = np.subtract(log_odds, centre, out=design[1])
-    # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum. All probabilities are
-    # 1/2 there, so that the first step is a linear regression.
+    # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum. There all probabilities
+    # are 1/2, so that the first step is a linear regression.
     rise, spread = float(events @ centred), float((share * centred) @ centred)
     level = -centre + (float(events.sum()) - 0.5 + PENALTY * centre) / (0.25 + PENALTY)
     tilt = -1.0 + (rise + PENALTY) / (spread / 4 + PENALTY)
@@ -144,7 +144,7 @@ def fitted_lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> t
     """Return intercepts and slopes of all columns, NaN where Newton's method needs more care."""
     centre = float(shares.mean(axis=1) @ log_odds)
     design, even = np.stack([np.ones(len(log_odds)), log_odds - centre]), np.array([-centre, -1.0])
-    # Resampled rows give about the line of the rows themselves; redrawn outcomes, none.
+    # Resampled rows have about the same line as the rows themselves, which is a good start; redrawn outcomes do not.
     known = hits.shape[1] == 1
     start = maximise(log_odds, design, hits[:, 0], shares.mean(axis=1), even) if known else np.zeros(2)
     found = maximise_all(log_odds, design, hits, shares, start)
@@ -159,6 +159,6 @@ def fitted_lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> t
 def maximise(
     offset: FloatArray, design: FloatArray, hits: BoolArray, share: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return the coefficients of the design's rows, added to the offset, that make the outcomes most likely."""
+    """Return the coefficients of the design's rows, added to the offset, that maximise the likelihood."""
     loss = LogisticLoss(design, share * hits, share, offset, penalty=PENALTY)
     return loss.minimum(start).x

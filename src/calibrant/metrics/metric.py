@@ -1,4 +1,4 @@
-"""What every metric is: frozen settings, called on data."""
+"""The base class of all metrics, and helpers that they share."""
 
 import math
 import warnings
@@ -31,7 +31,7 @@ DECISIONS = "Decisions"
 
 
 class Together(NamedTuple):
-    """The metric of every class, and what the details of an estimate say about the choice."""
+    """The metric of every class with a bandwidth chosen for all of them, and the details that describe the choice."""
 
     members: tuple["Metric", ...]
     details: Mapping[str, object]
@@ -42,21 +42,21 @@ Measured: TypeAlias = Literal["calibration", "accuracy", "both", "chance", "shar
 
 
 Weights: TypeAlias = Literal["frequency", "pairs"]
-"""Whether a weight counts copies of a row, or weighs it in pairs."""
+"""Whether a weight is a number of copies of a row, or a weight of its pairs; see `Metric`."""
 
 
 class Metric(ABC):
     """A number computed from predictions; concrete metrics are frozen dataclasses of their settings.
 
-    A metric defines `prepare`, which does once what does not depend on the weights, and returns a function from a
-    matrix of weights to values: resampling rows is choosing weights. Whatever a metric tunes on the data (bins,
-    bandwidths) is tuned in `prepare` and stays fixed over the replicates. A bandwidth may also be chosen before, on
-    these rows or on others, by `fit_bandwidth`.
+    A metric defines `prepare`, which computes once what does not depend on the weights, and returns a function from a
+    matrix of weights to values: resampling rows means choosing weights. Bins and bandwidths are chosen in `prepare` and
+    stay fixed over the replicates. A bandwidth may also be chosen beforehand, on these rows or on others, by
+    `fit_bandwidth`.
 
     Attributes
     ----------
     family : {"score", "binned", "kernel", "smooth", "rank"}
-        How it behaves statistically: decides which interval is valid for it.
+        Its statistical behaviour, which decides which confidence limits are valid.
     accepts : {"any", "binary"}
         "binary" metrics reduce more than two classes to confidence against correctness, as `TopLabel` does.
     better : {"lower", "higher", "none"}
@@ -66,21 +66,21 @@ class Metric(ABC):
         the row. "pairs": a row is one draw at any weight; a pair of different rows weighs the product of their
         weights, and a row is never paired with its own copies.
     measures : {"calibration", "accuracy", "both", "chance", "sharpness"}
-        What moves it.
+        The property of predictions that it measures.
     predictions, forecasts : bool
-        Whether it is computed from class `Predictions`, and from predictive distributions, `Forecasts`.
+        Whether it can be computed from class `Predictions`, and from predictive distributions, `Forecasts`.
     least_rows : int
-        Number of rows that it needs at least.
+        Smallest number of rows.
     cells : bool
-        Whether it is right for the cells of a sketch, whose rows stand for many (`Predictions.copies`).
+        Whether it can be computed from the cells of a sketch, which stand for many rows (`Predictions.copies`).
     limits : str or None
-        The method of `calibrant.intervals` whose limits are known to cover; None if none is.
+        The method of `calibrant.intervals` whose limits are known to cover; None if there is none.
     methods : tuple of str
-        Methods of `calibrant.intervals` that are for some metrics only, and suit this one.
+        Methods of `calibrant.intervals` that are for some metrics only, and are valid for this one.
     is_unbiased : bool
         Whether it is a calibration error that is 0 on average for a calibrated model.
     redraws_quickly : bool
-        Whether its values for redrawn labels take little time.
+        Whether values for redrawn labels take little time.
     """
 
     family: ClassVar[Literal["score", "binned", "kernel", "smooth", "rank"]]
@@ -102,7 +102,7 @@ class Metric(ABC):
         return False
 
     def about(self) -> Description:
-        """Return how it is presented: by the name of its class, unless it says more."""
+        """Return how it is presented: by default, by the name of its class."""
         return self._presented(type(self).__name__, "")
 
     def _presented(
@@ -117,9 +117,9 @@ class Metric(ABC):
         """Return the map from weights, (n, B), to B values; every column needs a positive sum."""
 
     def fit_bandwidth(self, predictions: Any) -> Self:  # noqa: ARG002 (most have none)
-        """Return the metric with the bandwidths that these predictions lead to in place of rules that choose them.
+        """Return the metric with bandwidths chosen on these predictions in place of rules.
 
-        It is the metric itself if there is nothing left to choose.
+        It is the metric itself if there is nothing to choose.
         """
         return self
 
@@ -133,15 +133,15 @@ class Metric(ABC):
         return evaluate
 
     def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 (those of forecasts have one)
-        """Return values, (B,), as calibrated forecasts have them; None if they are not known."""
+        """Return B values that calibrated forecasts have by chance; None if their law is not known."""
         return None
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from numbers of events in cells of rows to values, if that is all a binary metric needs.
+        """Return the map from event counts in cells of rows to values, if a binary metric needs no more than these.
 
-        None if there are so few rows that the labels themselves are no slower. Where rows of a cell differ, in their
-        weights or coefficients, the value is that of rows with their mean. Most metrics need the labels, unless the
-        rows are cells themselves.
+        None if the metric needs the labels of single rows, as most do unless the rows are cells of a sketch, or if
+        there are so few rows that using the labels is as fast. Rows of a cell that differ in weight or coefficient
+        count with the mean of their cell.
         """
         return None if predictions.copies is None else counted_anew(predictions, self.fit_bandwidth(predictions))
 
@@ -157,29 +157,33 @@ class Metric(ABC):
         return None
 
     def is_affordable(self, data: Any) -> bool:  # noqa: ARG002 (most are)
-        """Return whether the value takes seconds at most: a report omits others unless they are requested."""
+        """Return whether the value takes seconds at most; a report omits slower metrics unless they are requested."""
         return True
 
     def fit_together(self, predictions: Predictions, rows: Literal["all", "predicted"]) -> "Together | None":  # noqa: ARG002 (most choose nothing)
-        """Return the metric of each of many classes, with bandwidths that are chosen for all of them together.
+        """Return the metrics of many classes, with a bandwidth that is chosen for all of them together.
 
-        The rows of a class are all of them, as for `Classwise`, or those that are predicted as it, as for
-        `PerPredictedClass`. It is None where every class chooses for itself.
+        The rows of a class are all rows, as in `Classwise`, or those predicted as this class, as in
+        `PerPredictedClass`. None if the bandwidth of every class is chosen separately.
         """
         return None
 
     def details(self, predictions: Any) -> Mapping[str, object]:  # noqa: ARG002 (most have nothing to add)
-        """Return what the estimate says beyond its value."""
+        """Return the details of an estimate."""
         return {}
 
     def view(self, predictions: Predictions) -> Predictions:
-        """Return the data the metric looks at."""
+        """Return the data from which the metric is computed: the top-label view where a binary metric needs it."""
         if self.accepts == "binary" and predictions.n_classes > 2:
             return predictions.top_label()
         return predictions
 
+    def event_class(self, predictions: Predictions) -> int | IntArray:
+        """Return the class that is the event in `view`: 1, or the predicted class of each row, (n, 1)."""
+        return 1 if self.view(predictions) is predictions else predictions.predicted[:, None]
+
     def __call__(self, data: object, y_prob: object = None, sample_weight: object = None) -> float:
-        """Return the value of predictions or forecasts at their own weights, or that of labels and probabilities."""
+        """Return the value of predictions or forecasts at their own weights, or of labels and probabilities."""
         given = as_data(data, y_prob, sample_weight)
         value = self.value(given)
         if math.isnan(value):
@@ -228,13 +232,13 @@ class Metric(ABC):
 
 
 def check_metric(value: object, name: str = "metric") -> None:
-    """Refuse anything that is not a metric, such as its name."""
+    """Refuse anything but a metric, such as the name of one."""
     if not isinstance(value, Metric):
         raise TypeError(f"{name} must be a metric such as ECE() or METRICS['ece'], but is {value!r:.60}.")
 
 
 def check_norm(norm: object, *, largest: bool) -> None:
-    """Refuse what is no exponent of a norm; infinity only where the `largest` gap is offered.
+    """Refuse anything but the exponent of a norm; infinity is admitted only if `largest`.
 
     Examples
     --------
@@ -248,7 +252,7 @@ def check_norm(norm: object, *, largest: bool) -> None:
 
 
 def root(means: FloatArray, norm: float) -> FloatArray:
-    """Return the norm of gaps whose powers have these means.
+    """Return the norm, given the mean of the gaps raised to its exponent.
 
     Examples
     --------
@@ -259,7 +263,7 @@ def root(means: FloatArray, norm: float) -> FloatArray:
 
 
 def infinite_rows(scores: FloatArray, weights: FloatArray) -> dict[str, object]:
-    """Return the details of a mean of scores: how many are infinite, and where the first of them are, from 0 on.
+    """Return the details of a mean of scores: how many are infinite, and the first of these rows, counted from 0.
 
     Examples
     --------
@@ -271,5 +275,5 @@ def infinite_rows(scores: FloatArray, weights: FloatArray) -> dict[str, object]:
 
 
 def relative(weights: FloatArray) -> FloatArray:
-    """Divide by the largest weight, so that products of huge ones do not overflow."""
+    """Return weights divided by the largest of each column, so that products of huge weights do not overflow."""
     return np.asarray(weights / weights.max(axis=0))

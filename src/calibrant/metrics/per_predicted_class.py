@@ -1,4 +1,4 @@
-"""A binary metric of the rows that are predicted as each class."""
+"""A binary metric within the rows that are predicted as each class."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class PerPredictedClass(ByClass):
         return replace(inner, label=f"{inner.label}, per predicted class", meaning=meaning, principal=False)
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
-        """Choose the bandwidth of every class on the rows predicted as it; classes that are not keep their rule."""
+        """Choose the bandwidth of every class on the rows predicted as it; classes never predicted keep the rule."""
         groups, members = by_prediction(predictions), self.of_classes(predictions)
         fitted = {c: members[c].fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
         return self._with_members(fitted, predictions)
@@ -77,7 +77,7 @@ class PerPredictedClass(ByClass):
         return evaluate
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Turn classes into correctness within the rows predicted as each class."""
+        """Return the map from class indices, (n, B), to B values; an event is that the predicted class is right."""
         members = self.of_classes(predictions)
         groups = [
             (rows, c, view.weights.sum(), members[c].prepare_labels(view))
@@ -93,18 +93,18 @@ class PerPredictedClass(ByClass):
         return evaluate
 
     def _values(self, predictions: Predictions) -> dict[int, float]:
-        """Return the value of every class that is predicted at all."""
+        """Return the value of every class that is predicted for a row with weight."""
         members = self.of_classes(predictions)
         return {c: members[c](view) for _, c, view in by_prediction(predictions) if view.weights.any()}
 
     def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:
-        """Return the mean of the classes, weighted by the rows that are predicted as them."""
+        """Return the mean over classes, weighted by the rows predicted as each."""
         masses = {c: float(view.weights.sum()) for _, c, view in by_prediction(predictions)}
         return float(sum(masses[c] * value for c, value in values.items()) / predictions.weights.sum())
 
 
 def by_prediction(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]]:
-    """Return the rows that are predicted as each class, the class, and their binary predictions; kept."""
+    """Return, for each predicted class, its rows, its index and their binary predictions; cached."""
     return predictions.once("by prediction", lambda: _grouped(predictions))
 
 

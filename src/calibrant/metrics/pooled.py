@@ -178,9 +178,9 @@ class PooledMetric(Metric):
         view = self.view(predictions)
         ties = Ties.of_view(view)
         weights = view.weights[:, None]
-        target = 1 if view is predictions else predictions.predicted[:, None]
+        event = self.event_class(predictions)
         pools, present = pool(view), _present(ties.sums(view.weights))
-        return lambda labels: self.combine_redraws(pools, ties.sums(weights * (labels == target))[present])
+        return lambda labels: self.combine_redraws(pools, ties.sums(weights * (labels == event))[present])
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
         """Return the map from event counts in the cells of a sketch to values: only the hits of pools change."""

@@ -135,10 +135,10 @@ class SmoothECE(Metric):
         events_on_grid = _events_on_grid(points, factors)
         # An event changes the absolute residual of its row from p to 1 - p.
         gap, change = share @ p, share * (1 - 2 * p)
-        target = 1 if view is predictions else predictions.predicted[:, None]
+        event = self.event_class(predictions)
 
         def evaluate(labels: IntArray) -> FloatArray:
-            events = labels == target
+            events = labels == event
             gridded = no_events - np.array(list(in_order(events_on_grid, events.T)))
             return self._each(gridded, np.maximum(gap + change @ events, 0.0))
 

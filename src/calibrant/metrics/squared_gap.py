@@ -100,8 +100,8 @@ class DebiasedSquaredGap(Metric):
         of_events, weights = self._of_events(view), relative(view.weights)[:, None]
         values = np.hstack([weights, _of_an_event(weights, view.positive[:, None])])
         happened = joint_bin_totals(self.bins.cut_view(view), values)
-        target = 1 if view is predictions else predictions.predicted[:, None]
-        return lambda labels: of_events(happened(labels == target))
+        event = self.event_class(predictions)
+        return lambda labels: of_events(happened(labels == event))
 
     def prepare_classes(self, predictions: Predictions) -> Evaluator:
         """Return the map from class indices, (n, B), to values of every class against the rest, (K, B)."""

@@ -3,8 +3,7 @@
 import math
 
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
-from calibrant.metrics.binned import ECE
-from calibrant.metrics.chance import ChanceECE
+from calibrant.metrics.binned import ECE, ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
 from calibrant.metrics.debiased import DebiasedECE

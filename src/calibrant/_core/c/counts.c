@@ -1,7 +1,7 @@
-/* How many events groups of rows have, drawn without a draw per row. See `calibrant._core.redraws`. */
+/* Numbers of events in groups of rows, drawn without a draw per row. See `calibrant._core.redraws`. */
 #include "random.h"
 
-/* Counts that are less probable than this, at either end, are left out. */
+/* Counts at either end with a probability below this are left out. */
 #define IMPOSSIBLE 1e-30
 #define PLACES 256
 
@@ -22,9 +22,9 @@ INLINE void find_law(const double *probs, int64_t n, double *law, int64_t *first
     *last = high;
 }
 
-/* Add to the sum of each key what the number of events of every group adds, (n + n_groups,): the values of 0, 1, ... events
-   of the first group, then of the second. Groups are rows that follow each other, up to their ends. The room is as large
-   as the values. */
+/* Add to the sum of each key the value of the drawn number of events of every group. The values, (n + n_groups,), are those
+   of 0, 1, ... events of the first group, then of the second. Groups are consecutive rows, up to their ends. The room is as
+   large as the values. */
 EXPORT void NAME(count_sums)(const double *probs, const int64_t *ends, int64_t n_groups, const double *values,
                              const uint64_t *keys, int64_t n_keys, double *room, double *sums) {
     int32_t guides[PLACES];

@@ -1,21 +1,21 @@
-/* Bootstrap samples as counts: how often each row is drawn. The random numbers are those of SplitMix64, started anew with
-   a key for each sample; `calibrant._core.twin_draws` says the same in NumPy. */
+/* Bootstrap samples as counts: how often each row is drawn. The random numbers are those of SplitMix64, seeded by a key
+   for each sample; `calibrant._core.twin_draws` computes the same in NumPy. */
 #include "random.h"
 
 #include <string.h>
 
-/* So many samples are counted before they are written side by side: every writing goes through all pages of the counts. */
+/* Number of samples counted before they are written as columns, because writing passes through all pages of the counts. */
 #define TOGETHER 32
 
-/* So many rows are drawn before they are counted: drawing alone goes in whole registers. */
+/* Number of rows drawn before they are counted: drawing by itself uses whole registers. */
 #define DRAWN 512
 
-/* n times the fraction that the bits are of 2^64, rounded down: one of fewer than 2^32 rows. */
+/* The bits times n / 2^64, rounded down: one of fewer than 2^32 rows. */
 INLINE uint64_t row_of(uint64_t bits, uint64_t n) {
     return ((bits >> 32) * n + (((bits & 0xffffffffULL) * n) >> 32)) >> 32;
 }
 
-/* Write samples side by side; a number of them that the compiler knows is quicker. */
+/* Write samples as columns; faster if their number is a compile-time constant. */
 INLINE void write(const uint16_t *room, int64_t n, int64_t together, double *counts, int64_t step) {
     for (int64_t row = 0; row < n; row++)
         for (int64_t sample = 0; sample < together; sample++) counts[row * step + sample] = room[n * sample + row];

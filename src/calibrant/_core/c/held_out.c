@@ -1,11 +1,11 @@
-/* Sums of events and of weights over the rows of other folds: what a bandwidth is chosen by.
+/* Sums of events and of weights over the rows of other folds, by which a bandwidth is chosen.
 
-   It is the summation of line.c for the Gaussian, where every row needs the sums over the rows outside its own fold and
-   no others. Hence a kernel value serves all folds, and of the polynomials of a box a row evaluates two. */
+   This is the summation of line.c for the Gaussian, where every row needs only the sums over the rows outside its own
+   fold. So a kernel value serves all folds, and a row evaluates two of the polynomials of a box. */
 #include "line.h"
 
 #define TERMS MOST_TERMS
-/* Polynomials lie side by side here, filled up with zeros to whole registers. */
+/* Number of polynomials, padded with zeros to whole registers. */
 #define PADDED 16
 #define MOST_FOLDS 8
 

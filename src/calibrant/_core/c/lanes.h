@@ -1,8 +1,7 @@
-/* A few doubles side by side, as one value: as many as a register of the processor holds.
+/* A vector of doubles: as many as a register of the processor holds.
 
    The innermost loops run over classes or rows while their sums stay in registers and the lanes run over columns, which
-   compilers do not find by themselves. Nothing is reassociated: results depend on the width of the registers and on
-   nothing else. */
+   compilers do not achieve by themselves. Nothing is reassociated: results depend only on the width of the registers. */
 #ifndef CALIBRANT_LANES_H
 #define CALIBRANT_LANES_H
 

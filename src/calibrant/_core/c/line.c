@@ -1,4 +1,4 @@
-/* Kernel sums of a range of targets: what a thread does in one call. See calibrant._core.line for the mathematics. */
+/* Kernel sums of a range of targets, the work of a thread in one call. See calibrant._core.line for the mathematics. */
 #include "line.h"
 
 /* Write the moments of all boxes, by box, polynomial and lane. */
@@ -42,7 +42,7 @@ static Lanes sum_charges(const Sources *sources, const Strip *strip, const Plan 
     return sum_directly(sources, sources->code, plan, t, i, add_charged, strip).all;
 }
 
-/* Add the polynomial of a target box to its rows first..last - 1, and leave out what must be. */
+/* Add the polynomial of a target box to its rows first..last - 1, less each row's own term if it is left out. */
 INLINE void sum_box(const Sources *sources, const Strip *strip, const Plan *plan, int64_t t, int64_t first, int64_t last,
                     int terms) {
     double centre = plan->boxes.centres[t], scale = plan->boxes.scales[t];
@@ -142,7 +142,7 @@ EXPORT void NAME(pack)(const Matrix *charges, const int64_t *order, int64_t n, i
     for (int64_t i = 0; i < LANES * step + LANES; i++) packed[n * step + i] = 0.0;
 }
 
-/* Put sums back where the rows came from, into a matrix with the given number of columns. */
+/* Write sums in the original order of the rows, into a matrix with the given number of columns. */
 EXPORT void NAME(unpack)(const double *sums, const int64_t *order, int64_t n, int64_t first, int64_t width,
                              int64_t columns, double *result) {
     for (int64_t i = 0; i < n; i++)

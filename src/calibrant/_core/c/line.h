@@ -33,10 +33,10 @@ typedef struct {
     Boxes boxes;
 } Sources;
 
-/* Targets in increasing order, with what each of their boxes needs, in extended numbers: `whole` are the source boxes in
-   full reach (from, up to), `whole_rows` their rows, `rows` all rows in any reach, `way` how the sums are made. If
-   `leave_out`, the targets are the sources, each leaves itself out, and `own` is the kernel between a row and itself and
-   its images. */
+/* Targets in increasing order, and how the sums of each of their boxes are computed, in extended numbers: `whole` are the
+   source boxes fully in reach (from, up to), `whole_rows` their rows, `rows` all rows in reach, `way` how the sums are
+   computed. If `leave_out`, the targets are the sources, each leaves itself out, and `own` is the kernel between a row and
+   itself plus its images. */
 typedef struct {
     int64_t leave_out;
     const double *x, *own;

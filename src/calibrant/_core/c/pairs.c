@@ -24,7 +24,7 @@ typedef struct {
     int64_t depth;
 } Points;
 
-/* Everything that H depends on: how distances are summed, what power of them the profile takes, and the profile. */
+/* All parameters of H: how distances are summed, the power that the profile takes, and the profile. */
 typedef struct {
     Points points, residuals;
     int64_t distance, power, profile;
@@ -52,7 +52,7 @@ INLINE Lanes add(int how, Lanes so_far, Lanes x, double y) {
     return so_far + x * y;
 }
 
-/* What the sum over all classes becomes, given totals in the same order of classes.
+/* The result of a sum over all classes, given totals in the same order of classes.
    OVERLAP, the distance: sum |x - y| = sum x + sum y - 2 sum min(x, y), exactly 0 for equal rows.
    MINIMA, the kernel: exp(-sum |x - y| / 2) = prod min(e^x, e^y) / sqrt(prod e^x prod e^y), where the numbers are e^x
    and no pair takes an exponential. Totals are rounded up, so that equal rows reach 1 and are cut there. */
@@ -79,8 +79,8 @@ EXPORT void NAME(totals)(int64_t how, const Points *points, int64_t n) {
     }
 }
 
-/* Write the sum over classes of what `how` says for every pair of a tile; PRODUCT multiplies what is there by it. Sums
-   over the first slices are kept in `room`, which may be `out` unless that is needed. */
+/* Write, for every pair of a tile, the sum over classes that `how` selects; PRODUCT multiplies `out` by it. Sums over the
+   first slices are kept in `room`, which may be `out` unless its values are needed. */
 INLINE void accumulate(int how, const Points *points, const Tile *tile, double *room, double *out) {
     int64_t depth = points->depth, width = tile->n_columns;
     for (int64_t first = 0; first < depth; first += SLICE) {

@@ -1,5 +1,5 @@
-/* Sizes that a Parquet file declares, found in its headers, which are structures of Thrift's compact protocol. Whatever
-   is unusual counts as a failure: a slower reader then says what is wrong, if anything is. No byte beyond the end is read. */
+/* Sizes that a Parquet file declares in its headers, which are structures of Thrift's compact protocol. Anything unusual
+   counts as a failure: a slower reader then reports what is wrong, if anything is. No byte beyond the end is read. */
 #include "lanes.h"
 
 /* Structures in structures, of which a file has five. */
@@ -142,7 +142,7 @@ static void read_metadata(Input *input, const uint8_t *start, int64_t *chunk) {
     chunk[3] = name[1];
 }
 
-/* Goes to one field of a structure, which must be there, and behind all others. */
+/* Reads one field of a structure, which must exist, and skips all others. */
 static void find_field(Input *input, Field *field, int64_t number, int64_t kind) {
     while (next_field(input, field)) {
         if (field->number == number && field->kind == kind) return;
@@ -208,9 +208,9 @@ static int64_t read_values(Input *input) {
     return values;
 }
 
-/* The pages whose headers are in some bytes of a file. `state` has the values that are expected, those of the pages so
-   far, their bytes when unpacked, and where the next page is from the first of these bytes on. It ends before a header that
-   the bytes do not hold whole, or that is unusual. */
+/* The pages whose headers are in some bytes of a file. `state` holds the number of values expected, that of the pages so
+   far, the bytes these unpack to, and the position of the next page from the first of these bytes on. It ends before a
+   header that is incomplete or unusual. */
 EXPORT void NAME(parquet_pages)(const uint8_t *data, int64_t size, int64_t *state) {
     while (state[1] < state[0] && state[3] < size) {
         Input input = {data + state[3], data + size, 0};

@@ -1,4 +1,4 @@
-/* Random numbers of SplitMix64; `calibrant._core.twin_draws` says the same in NumPy. */
+/* Random numbers of SplitMix64; `calibrant._core.twin_draws` computes the same in NumPy. */
 #ifndef CALIBRANT_RANDOM_H
 #define CALIBRANT_RANDOM_H
 

@@ -1,7 +1,7 @@
 /* Labels drawn from predictions, and sums over them, for many redraws in one pass over the rows.
 
-   Each redraw has a key, and the label of a row depends on both alone; `calibrant._core.twin_redraws` says the same in
-   NumPy. Every sum runs over the rows in their order, whatever redraws are worked on together. */
+   Each redraw has a key, and a label depends only on the key and the row; `calibrant._core.twin_draws` computes the same
+   in NumPy. Every sum runs over the rows in order, for any number of redraws at a time. */
 #include "random.h"
 
 /* With more classes a label is looked up in a table of places to start from, with fewer it is compared with each. */
@@ -116,10 +116,10 @@ EXPORT void NAME(redraw)(const Rows *rows, const uint64_t *keys, int64_t n_keys,
     }
 }
 
-/* So many rows are worked on at a time: one bit of a mask each. Their features stay in the cache. */
+/* Number of rows at a time, one bit of a mask each. Their features stay in the cache. */
 #define ROWS 64
 #define MASKS 1024
-/* So many sums stay in registers. */
+/* Number of sums that stay in registers. */
 #define PANEL 8
 
 /* Add vectors of the features of those rows whose bit is set, in their order; the rows lie `step` numbers apart. */
@@ -157,9 +157,9 @@ INLINE void add_by_class(const int32_t *labels, int64_t n_keys, int64_t width, c
             if (masks[j]) add_rows(masks[j], features + d, depth, sums + j * depth + d, 1);
 }
 
-/* Add the features of every row, (n, depth), to the sums of the class of its label, (width, n_classes, depth), for those
-   redraws from `first` on of labels of shape (n, n_keys). The depth is a multiple of LANES. Every sum runs over the rows
-   in their order, whichever way is taken. */
+/* Add the features of every row, (n, depth), to the sums of the class of its label, (width, n_classes, depth), for
+   `width` redraws from `first` on, given labels (n, n_keys). The depth is a multiple of LANES. Both methods add the rows
+   in order. */
 EXPORT void NAME(feature_sums)(const int32_t *labels, int64_t n_keys, int64_t first, int64_t width,
                                const double *features, int64_t n, int64_t n_classes, int64_t depth, double *sums) {
     if (n_classes <= FEW_CLASSES) {

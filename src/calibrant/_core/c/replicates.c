@@ -1,8 +1,8 @@
-/* Mean gaps to the frequencies among neighbours for many columns of weights, the rows and outcomes being the same.
+/* Mean gaps to the frequencies among neighbours for many columns of weights, with the same rows and outcomes.
 
-   It is the summation of line.c, arranged for replicates. A box collects the moments of rows with and without the event
-   apart, so that a row enters once and not twice; their sum is the mass. The polynomials T_k at the places of some rows
-   are tabulated and serve all replicates of the group, and four rows share every moment that is loaded. */
+   This is the summation of line.c, arranged for replicates. A box collects the moments of rows with and without the event
+   separately, so that a row enters once and not twice; their sum is the mass. The polynomials T_k at the positions of some
+   rows are tabulated for all replicates of the group, and four rows share every moment that is loaded. */
 #include "line.h"
 
 /* Events and mass of a group of replicates, side by side. */

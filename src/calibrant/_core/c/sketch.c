@@ -157,9 +157,9 @@ typedef struct {
     uint8_t events[BLOCK];
 } Block;
 
-/* Which cell with cuts a cell is, counted from 1, otherwise 0; and where the cuts of each begin and end. The record of a
-   cell has its number, and those of the parts behind its cuts are behind the records of all cells: where the record of a
-   row is, is known without a table, which would push records out of the cache. */
+/* The number of each cell among the cells with cuts, counted from 1, or 0; and where the cuts of each begin and end. The
+   record of a cell has the number of the cell, and the records of parts after its cuts follow those of all cells. So the
+   record of a row is found without a table, which would push records out of the cache. */
 typedef struct {
     int64_t digits, last;
     const uint8_t *numbers;

@@ -1,5 +1,5 @@
-/* What the compiler calls by itself. Elsewhere every process has it; on Windows it would take a runtime library, which
-   ziglang has to build first, for minutes. */
+/* Functions to which the compiler adds calls. On other systems every process has them; on Windows they are in a runtime
+   library, which ziglang would have to build first, for minutes. */
 #if defined(_WIN32)
 #include <stddef.h>
 
@@ -33,6 +33,6 @@ __attribute__((naked)) void ___chkstk_ms(void) {
             "ret\n");
 }
 
-/* Called when the library is loaded and when threads start and end: there is nothing to do, and all is well. */
+/* Called when the library is loaded and when threads start and end: there is nothing to do. */
 int DllMainCRTStartup(void) { return 1; }
 #endif

@@ -1,4 +1,4 @@
-"""Sums of a kernel of one variable over sorted rows, without a loop over pairs.
+"""Sums of a one-dimensional kernel over sorted rows, without a loop over pairs.
 
-`sums` and `beta` are compiled, `twin` computes the same in plain NumPy.
+`sums` and `beta` are compiled; `twin` computes the same in plain NumPy.
 """

@@ -1,14 +1,15 @@
-r"""Sums of the Beta kernel of Popordanoska et al. (2022), which needs no mirror at the ends.
+r"""Sums of the Beta kernel of Popordanoska et al. (2022), which needs no reflection at the ends.
 
 :math:`K_b(z, a)` is the density at z of the Beta distribution with parameters a / b + 1 and (1 - a) / b + 1. In the
-angle :math:`\theta = \arcsin \sqrt z` it looks alike everywhere, about a Gaussian with standard deviation
-:math:`\sqrt b / 2`. Precisely, :math:`K_b(z, a) = K_b(a, a) e^{-KL(a, z) / b}` with the divergence between coins of
-probabilities a and z, and :math:`KL \ge -2 \log \cos(\theta_a - \theta_z) \ge (\theta_a - \theta_z)^2`; so a row more
-than :math:`6.4 \sqrt b` away contributes below :math:`e^{-40}` of its own kernel :math:`K_b(a, a)`, and is left out.
+angle :math:`\theta = \arcsin \sqrt z` it has about the same shape everywhere: a Gaussian with standard deviation
+:math:`\sqrt b / 2`. Precisely, :math:`K_b(z, a) = K_b(a, a) e^{-KL(a, z) / b}` with the divergence between Bernoulli
+laws of probabilities a and z, and :math:`KL \ge -2 \log \cos(\theta_a - \theta_z) \ge (\theta_a - \theta_z)^2`. So a
+row more than :math:`6.4 \sqrt b` away contributes less than :math:`e^{-40}` of its own kernel :math:`K_b(a, a)`, and is
+left out.
 
 Few pairs are summed one by one. Otherwise rows are gathered in boxes half such a bandwidth wide and replaced, as in
-`tables`, by 14 points per box, as sources and as targets; what the points of boxes do to each other is summed one by
-one, and interpolated to the rows.
+`tables`, by 14 points per box, as sources and as targets. Sums over the points of source boxes are computed at the
+points of target boxes, one by one, and interpolated to the rows.
 """
 
 from dataclasses import dataclass
@@ -25,18 +26,18 @@ from calibrant._core.line.tables import chebyshev_points, to_coefficients
 
 # Chebyshev points per box.
 TERMS = 14
-# Anything closer to an end counts as lying on it.
+# Numbers closer to an end than this count as lying on it.
 TINY = 1e-300
-# Stands for log 0, so that 0 log 0 is 0; times any other a / b it is far below the smallest logarithm.
+# Stands for log 0, so that 0 log 0 is 0; times any positive a / b it is far below the smallest logarithm.
 _LOG_0 = -1e306
-# A power of z is interpolated to 13 digits in a box that ends at this multiple of its start.
+# A power of z is interpolated to 13 digits in a box whose end is this multiple of its start.
 _RATIO = 1.5
-# From the fifth on, boxes of equal angles end at less than that.
+# From the fifth on, boxes of equal angles have a smaller ratio.
 _FIRST_EQUAL = 5
 
 
 class Points(NamedTuple):
-    """Numbers in [0, 1] by their distance to the nearer end, which is 1 if `upper`."""
+    """Numbers in [0, 1], given by their distance to the nearer end, which is 1 if `upper`."""
 
     near: FloatArray
     upper: BoolArray
@@ -47,7 +48,7 @@ class Points(NamedTuple):
         return np.where(self.upper, far, self.near), np.where(self.upper, self.near, far)
 
     def logs(self) -> tuple[FloatArray, FloatArray]:
-        """Return the logarithms of both."""
+        """Return the logarithms of the numbers, and of 1 minus the numbers."""
         log_near = np.log(self.near, out=np.full(self.near.shape, _LOG_0), where=self.near > 0)
         log_far = np.log1p(-self.near)
         return np.where(self.upper, log_far, log_near), np.where(self.upper, log_near, log_far)
@@ -59,7 +60,7 @@ class Points(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The occupied boxes of sorted rows, by distance to the nearer end; their ends; and the points of each box."""
+    """The occupied boxes of sorted rows, in terms of the distance to the nearer end; their ends and their points."""
 
     boxes: Boxes
     left: Points
@@ -68,14 +69,14 @@ class Grid(NamedTuple):
 
 
 def points_of(x: FloatArray) -> Points:
-    """Return numbers x in [0, 1] by their distance to the nearer end."""
+    """Return numbers x in [0, 1] as `Points`."""
     upper = x > 0.5
     near = np.where(upper, 1 - x, x)
     return Points(np.where(near < TINY, 0.0, near), upper)
 
 
 def cuts(bandwidth: float, lowest: float) -> FloatArray:
-    """Return where boxes begin and end between 0 and 1/2; the last before the end starts no higher than `lowest`."""
+    """Return the edges of boxes between 0 and 1/2; the box nearest to 0 starts no higher than `lowest`."""
     step = np.sqrt(bandwidth) / 4
     equal = np.sin(np.arange(_FIRST_EQUAL, np.pi / 4 / step) * step) ** 2
     top = equal[0] if len(equal) else 0.5
@@ -113,7 +114,7 @@ _TARGETS_PER_JOB = 512
 
 
 def _logarithms(points: Points, bandwidth: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what the logarithms of the kernels of sources are made of: log K = a log z + c log (1 - z) + constant."""
+    """Return a, c and the constant of the sources' kernels: log K = a log z + c log (1 - z) + constant."""
     from scipy.special import betaln
 
     a, c = (part / bandwidth for part in points.with_complement())
@@ -138,8 +139,8 @@ class BetaSums:
 
     Errors are below 1e-13 max(1, 1/b) of the row's own kernel times the sum of the absolute charges, because the
     logarithm of a term is a small difference of numbers of size 1/b; this is measured, not proven. Up to 25 million
-    pairs within reach are summed one by one, and a row with next to no neighbours is as exact as any; beyond, boxes are
-    used, and it has fewer digits. Numbers closer to 0 than 1e-300 count as 0.
+    pairs within reach are summed one by one, and rows with hardly any neighbours are as accurate as others. With more
+    pairs boxes are used, and such rows have fewer digits. Numbers closer to 0 than 1e-300 count as 0.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class BetaSums:
         return for_columns(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
 
     def fill_rows(self) -> Fill:
-        """Return what makes the leave-one-out sums of some columns."""
+        """Return the function that computes the leave-one-out sums of some columns."""
         return self._fill(self._rows, leave_out=True)
 
     def at(self, points: FloatArray, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
@@ -181,7 +182,7 @@ class BetaSums:
         return self._by_boxes(targets, leave_out=leave_out)
 
     def _within(self, left: Points, right: Points, sources_left: Points, sources_right: Points) -> IntArray:
-        """Return which sources each target reaches: from, and up to. Both are intervals in increasing order."""
+        """Return the first source that each target reaches, and the end; targets and sources are sorted intervals."""
         reach = _REACH * np.sqrt(self.bandwidth)
         first = np.searchsorted(sources_right.angles(), left.angles() - reach)
         return np.column_stack([first, np.searchsorted(sources_left.angles(), right.angles() + reach, side="right")])
@@ -208,7 +209,7 @@ class BetaSums:
         def fill(charges: FloatArray, sums: FloatArray, width: int, n_threads: int | None) -> None:
             moments = np.empty((len(sources.boxes.ids), TERMS, core.lanes))
             core.collect(self._rows.near, boxes, charges, width, TERMS, moments)
-            # Points beyond the last box are read, and count nothing.
+            # Points beyond the last box are read, but are 0.
             at_points = np.append(transform.T @ moments, np.zeros(core.lanes**2))
             found = np.zeros((len(within) // TERMS, TERMS, core.lanes))
             between = Strip.of(width=core.lanes, charges=at_points, moments=at_points, out=found)
@@ -228,7 +229,7 @@ def _add_sums(
     *,
     leave_out: bool,
 ) -> None:
-    """Add the sums at all targets, with log z and log (1 - z), over the sources within reach of each."""
+    """Add the sums over the sources within reach of each target, given log z and log (1 - z) of the targets."""
     core = required()
 
     def task(some: tuple[int, int]) -> None:

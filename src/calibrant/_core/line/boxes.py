@@ -1,10 +1,11 @@
-r"""Sorted positions in equal boxes, and the mirror images of both.
+r"""Sorted positions in equal boxes, and their mirror images.
 
-The unit interval is cut into `count` boxes, at least two per bandwidth; only the occupied ones are kept, so that a tiny
-bandwidth costs no memory. The cuts are symmetric about 0 and 1, hence the image of a box at either end is a box too.
+The unit interval is cut into `count` boxes, at least two per bandwidth; only the occupied ones are stored, so that a
+tiny bandwidth needs no memory. The cuts are symmetric about 0 and 1, so that the image of a box at either end is a box.
 
-Images are never stored. An *extended* number runs from -n to 2n over the image at 0 (in reverse), the n things
-themselves, and the image at 1 (in reverse): -1 is the image at 0 of number 0, and n the image at 1 of number n - 1.
+Images are never stored. *Extended* numbers of n rows or boxes run from -n to 2n: first the images at 0 in reverse
+order, then the n themselves, then the images at 1 in reverse order. So -1 is the image at 0 of number 0, and n is the
+image at 1 of number n - 1.
 """
 
 import math
@@ -34,7 +35,7 @@ class Boxes(NamedTuple):
 
 
 def as_record(boxes: Boxes) -> BoxesRecord:
-    """Return boxes as the compiled code reads them."""
+    """Return boxes as a structure of the compiled code."""
     return BoxesRecord.of(occupied=len(boxes.ids), **boxes._asdict())
 
 
@@ -53,7 +54,7 @@ def fill_boxes(x: FloatArray, count: int) -> Boxes:
 
 
 def starts_of_groups(ids: IntArray) -> IntArray:
-    """Return where runs of equal numbers start, and at last the length of all."""
+    """Return where runs of equal numbers start, followed by the number of all."""
     inner = np.flatnonzero(ids[1:] != ids[:-1]) + 1
     return np.concatenate([[0], inner, [len(ids)]]) if len(ids) else np.zeros(1, dtype=np.int64)
 
@@ -64,7 +65,7 @@ def rows_in_same(boxes: Boxes, ids: IntArray) -> IntArray:
 
 
 def first_from(boxes: Boxes, ids: IntArray, *, reflect: bool) -> IntArray:
-    """Return the extended numbers of the first boxes, images among them, that are not left of the boxes `ids`."""
+    """Return the extended number of the first box or image that is not left of each of the boxes `ids`."""
     below = np.searchsorted(boxes.ids, ids)
     if not reflect:
         return below

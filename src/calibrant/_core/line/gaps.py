@@ -1,6 +1,6 @@
 """Mean gaps between rows and the frequencies among their neighbours, for many columns, without a matrix of sums.
 
-A register's width of columns is summed and reduced at a time, while the sums are still in the cache.
+As many columns as fit into a register are summed and reduced at a time, while the sums are still in the cache.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from calibrant._core.line.sums import KernelSums, Way
 
 
 def is_worth_grouping(sums: object, columns: int) -> TypeGuard[KernelSums]:
-    """Return whether `Replicates` are quicker than other ways: with some columns, unless most sums are term by term."""
+    """Return whether `Replicates` are faster: if there are several columns, and most sums are not term by term."""
     if not isinstance(sums, KernelSums) or sums.sources.degree > 0 or columns <= required().lanes // 2:
         return False
     directly = np.repeat(sums.rows.way == Way.DIRECTLY, np.diff(sums.rows.boxes.starts))
@@ -34,7 +34,7 @@ class Replicates:
     ----------
     sums : KernelSums
     happened : array of shape (n,)
-        Whether the event happened, in the order in which the line was given.
+        Whether the event happened, in the original order of the rows.
     """
 
     sums: KernelSums
@@ -55,19 +55,19 @@ class Replicates:
         return totals
 
     def _work(self) -> Work:
-        """Return the memory that one thread needs."""
+        """Return the memory for one thread."""
         lanes, sources = required().lanes, self.sums.sources
         moments = np.empty(len(self.sums.boxes.ids) * sources.terms * 2 * lanes)
         return Work.of(weights=np.empty((sources.n + lanes + 1) * lanes), moments=moments)
 
     def _pack(self, weights: Matrix, first: int, width: int, work: Work) -> None:
-        """Write some columns of weights side by side, in increasing order of the rows; those that are missing are 0."""
+        """Write columns of weights side by side, for rows in increasing order; missing columns are filled with 0."""
         core, order = required(), self.sums.line.order
         core.pack(weights, order, len(order), first, width, core.lanes, work.kept["weights"])
 
     @cached_property
     def _places(self) -> FloatArray:
-        """Where in its box each row is, between -1 and 1."""
+        """The position of each row in its box, between -1 and 1."""
         boxes = self.sums.boxes
         box = np.repeat(np.arange(len(boxes.ids)), np.diff(boxes.starts))
         return (self.sums.line.x - boxes.centres[box]) * boxes.scales[box]
@@ -78,7 +78,7 @@ class Replicates:
 
 
 def _arranged(boxes: Boxes, places: FloatArray, happened: NDArray[np.bool_]) -> EventsRecord:
-    """Sort the rows of every box by whether the event happened, those with it first."""
+    """Sort the rows of every box so that those with the event come first."""
     starts = boxes.starts
     before = np.concatenate([[0], np.cumsum(happened)])
     box = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -102,7 +102,7 @@ class Rows(Protocol):
         """Return the kernel at distance 0 from the points."""
 
     def fill_rows(self) -> Fill:
-        """Return what makes the leave-one-out sums of some columns."""
+        """Return the function that computes the leave-one-out sums of some columns."""
 
     def leave_one_out(self, charges: FloatArray) -> FloatArray:
         """Return the sums over all other rows."""
@@ -117,7 +117,7 @@ class RowGaps:
     sums : KernelSums or BetaSums
     norm : float
     least : array of shape (n,)
-        Rows whose neighbours have at most this mass times the mean weight have none.
+        Rows whose neighbours have at most this mass, times the mean weight, count as isolated.
     combine : callable
         Maps the sums of weight times gap and of weight over rows with neighbours, and both over rows without, all of
         shape (B,), to values (B,).
@@ -170,7 +170,7 @@ class RowGaps:
         return self.least[self.sums.line.order]
 
     def _reduce(self, hits: FloatArray, mass: FloatArray, weights: FloatArray, totals: FloatArray) -> None:
-        """Write, by column, the sums of weight times gap and of weight, over rows with neighbours and without."""
+        """Write, for each column, the sums of weight times gap and of weight, over rows with and without neighbours."""
         views = (Matrix.view(part) for part in (hits, mass, weights))
         required().gaps(self.sums.line.x, *views, self._least, float(self.norm), *hits.shape, totals)
 

@@ -1,4 +1,4 @@
-r"""The kernels of one variable that sums are made of, with what the fast summation needs to know of each.
+r"""One-dimensional kernels, with the constants for their fast summation.
 
 All are 1 at distance 0, so that a sum of weights times kernel counts neighbours. u is the distance in bandwidths.
 """
@@ -21,11 +21,11 @@ class Kernel:
     Parameters
     ----------
     code : int
-        The number by which compiled code knows it.
+        The number of the kernel in compiled code.
     profile : callable
-        The function itself; of a compact kernel the polynomial alone, valid for |u| <= 1.
+        The function itself; for a compact kernel the polynomial only, valid for |u| <= 1.
     terms : int
-        Chebyshev polynomials that describe it between two boxes half a bandwidth wide; even.
+        Number of Chebyshev polynomials that describe it between two boxes half a bandwidth wide; even.
     reach : float
         The kernel is zero, or negligible, beyond this many bandwidths.
     degree : int
@@ -43,14 +43,14 @@ class Kernel:
         return self.profile(np.minimum(np.abs(u), 1.0) if self.is_compact else u)
 
     def of_itself(self, x: FloatArray, bandwidth: float, *, reflect: bool) -> FloatArray:
-        """Return the kernel between each row and itself and, if it reflects, its images."""
+        """Return the kernel between each row and itself plus, with reflection, its images."""
         if not reflect:
             return np.ones(len(x))
         return 1 + self.at(2 * x / bandwidth) + self.at(2 * (1 - x) / bandwidth)
 
     @property
     def is_compact(self) -> bool:
-        """Return whether the kernel is exactly zero beyond its reach."""
+        """Whether the kernel is exactly zero beyond its reach."""
         return self.degree > 0
 
 

@@ -1,4 +1,4 @@
-"""Columns in groups of a register's width, and rows in ranges, spread over threads."""
+"""Columns in groups that fill a register, and rows in ranges, distributed over threads."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -10,10 +10,10 @@ from calibrant._core.library import Matrix, required
 from calibrant._core.threads import run_all
 
 Fill: TypeAlias = Callable[[FloatArray, FloatArray, int, int | None], None]
-"""fill(charges, sums, width, n_threads) adds the sums of `width` columns of charges to sums that are zero.
+"""fill(charges, sums, width, n_threads) adds the sums of `width` columns of charges to `sums`, which are zero before.
 
-Both are flat, the columns side by side, in the order of the sorted rows and targets. The charges are followed by as
-many zeros as a register may read beyond the last row.
+Both are flat, row by row, in the order of the sorted rows and targets. The charges are followed by as many zeros as a
+register may read beyond the last row.
 """
 
 
@@ -30,14 +30,14 @@ Task: TypeAlias = Callable[[int, int, Buffers, int | None], None]
 Job = TypeVar("Job")
 Memory = TypeVar("Memory")
 
-# Large, because a sweep that starts within a box repeats what went before.
+# Large, because a sweep that starts within a box repeats the rows before it.
 _ROWS_PER_JOB = 131072
 
 
 def for_columns(
     fill: Fill, charges: FloatArray, sources: IntArray, targets: IntArray, n_threads: int | None
 ) -> FloatArray:
-    """Return the sums (targets, m) of charges (n, m), made by `fill`, in the order in which both were given.
+    """Return the sums (targets, m) of charges (n, m), computed by `fill`, with both in their original order.
 
     `sources` and `targets` are the indices that sort them.
     """
@@ -55,14 +55,14 @@ def for_columns(
 
 
 def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_threads: int | None) -> None:
-    """Call task on groups of columns, each with its number of lanes, and with buffers for their charges and sums.
+    """Call task on groups of columns, of which each takes `lanes` lanes, with buffers for their charges and sums.
 
-    `sizes` are the numbers of sources and targets. A single group is spread over the threads; of several, each is one
-    thread's.
+    `sizes` are the numbers of sources and targets. A single group is distributed over the threads; of several groups,
+    each is processed by one thread.
     """
     register = required().lanes
     step = register // lanes
-    # Of full width also for the last columns: another group may take it over.
+    # Of full width also for the last columns, because another group may reuse the buffers.
     full = min(step, columns) * lanes
 
     def allocate() -> Buffers:
@@ -81,9 +81,9 @@ def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_t
 def in_groups(
     task: Callable[[Job, Memory], None], jobs: Sequence[Job], allocate: Callable[[], Memory], n_threads: int | None
 ) -> None:
-    """Call task on every job, with memory that no other thread uses at the time.
+    """Call task on every job, with memory that no other thread uses at the same time.
 
-    It is what another job has left, if there is any: fresh memory costs as much time as the sums.
+    Memory of finished jobs is reused: allocating it takes as much time as the sums.
     """
     spare: list[Memory] = []
 

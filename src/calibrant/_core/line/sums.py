@@ -1,10 +1,10 @@
 r"""Kernel sums in one dimension: :math:`\sum_j q_j K_h(x_i, c_j)` for all x_i, in O(n log n).
 
-With reflection :math:`K_h(a, b) = k(\frac{a-b}{h}) + k(\frac{a+b}{h}) + k(\frac{a-(2-b)}{h})`: the samples, one mirror
-image of all of them at 0, and one at 1. Images of the images are not added: they are at least one unit away, and at a
-bandwidth that reaches so far the regression is flat anyway.
+With reflection :math:`K_h(a, b) = k(\frac{a-b}{h}) + k(\frac{a+b}{h}) + k(\frac{a-(2-b)}{h})`: the rows, their mirror
+images at 0, and their mirror images at 1. Images of the images are not added: they are at least one unit away, and with
+a bandwidth that reaches that far the regression is flat anyway.
 
-Sums over the rows of other folds, by which a bandwidth is chosen, are `HeldOut`.
+`HeldOut` computes the sums over the rows of other folds, by which a bandwidth is chosen.
 """
 
 import math
@@ -32,16 +32,16 @@ from calibrant._core.line.kernels import KERNELS, Kernel
 from calibrant._core.line.strips import Fill, for_columns, for_ranges
 from calibrant._core.line.tables import edge_polynomials, padded_translations, translations
 
-# Fewer pairs than this between a target box and its reach are summed one by one: translating costs as much.
+# Up to this many pairs of a target box and the rows in its reach are summed one by one: translating takes as long.
 _FEW_PAIRS = 2500
-# A box with at most this many sources may leave a row almost without neighbours: subtracting itself would cancel.
+# In a box with at most this many sources a row may have almost no neighbours: subtracting its own term would cancel.
 _FEW_SOURCES = 4
-# At most this many targets are compared with all sources in reach for that reason.
+# Up to this many targets are compared with all sources in reach for that reason.
 _FEW_TARGETS = 16
 
 
 class Way(IntEnum):
-    """How the sums of a target box are made; the compiled code knows the numbers."""
+    """How the sums of a target box are computed; the numbers are those of the compiled code."""
 
     BY_BOXES = 0
     BY_OTHER_BOXES = 1
@@ -49,11 +49,11 @@ class Way(IntEnum):
 
 
 class Plan(NamedTuple):
-    """Targets in increasing order, with what each of their boxes needs, in extended numbers.
+    """Targets in increasing order, and how the sums of each of their boxes are computed, in extended numbers.
 
-    `whole` are the source boxes in full reach, `whole_rows` their rows; `rows` all rows in any reach; `way` how the
-    sums are made. If `leave_out`, the targets are the sources, and each leaves itself out: `own` is the kernel between
-    a row and itself and its images.
+    `whole` are the source boxes fully in reach, `whole_rows` their rows, `rows` all rows in reach, and `way` how the
+    sums are computed. If `leave_out`, the targets are the sources, and each leaves itself out: `own` is the kernel
+    between a row and itself plus its images.
     """
 
     x: FloatArray
@@ -66,7 +66,7 @@ class Plan(NamedTuple):
     way: IntArray
 
     def as_record(self) -> PlanRecord:
-        """Return the plan as the compiled code reads it."""
+        """Return the plan as a structure of the compiled code."""
         return PlanRecord.of(**{**self._asdict(), "boxes": as_record(self.boxes)})
 
 
@@ -97,7 +97,7 @@ class KernelSums:
         Parameters
         ----------
         charges : array of shape (n, m)
-            One row for each position, in the order in which the line was given.
+            One row for each position, in their original order.
         n_threads : int, optional
             Default: all processors. The result does not depend on it.
 
@@ -108,12 +108,12 @@ class KernelSums:
         return for_columns(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
 
     def fill_rows(self) -> Fill:
-        """Return what makes the leave-one-out sums of some columns."""
+        """Return the function that computes the leave-one-out sums of some columns."""
         return self._fill(self.rows)
 
     @cached_property
     def rows(self) -> Plan:
-        """How the leave-one-out sums are made."""
+        """The plan of the leave-one-out sums."""
         return self.plan(self.line, leave_out=True)
 
     def at(self, points: FloatArray, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
@@ -133,8 +133,8 @@ class KernelSums:
 
     @cached_property
     def reach(self) -> int:
-        """How many boxes away the kernel is one smooth function, and not negligible."""
-        # Two boxes are at most a bandwidth wide: a compact kernel is one polynomial on neighbours.
+        """Number of boxes within which the kernel is one smooth function and not negligible."""
+        # Two boxes are at most a bandwidth wide, so that a compact kernel is one polynomial on neighbouring boxes.
         return (
             1 if self._kernel.is_compact else min(math.ceil(self._kernel.reach / self._width), 2 * self.boxes.n_boxes)
         )
@@ -146,7 +146,7 @@ class KernelSums:
 
     @cached_property
     def sources(self) -> Sources:
-        """What the sums run over, as the compiled code reads it."""
+        """The rows of the sums, and the kernel, as a structure of the compiled code."""
         kernel = self._kernel
         return Sources.of(
             n=len(self.line),
@@ -171,7 +171,7 @@ class KernelSums:
         return KERNELS[self.kernel]
 
     def plan(self, targets: Line, *, leave_out: bool) -> Plan:
-        """Return how the sums at targets are made; to leave out each one's own row, they are the rows."""
+        """Return the plan of the sums at targets; with `leave_out`, the targets must be the rows."""
         boxes = self.boxes if targets is self.line else fill_boxes(targets.x, self.boxes.n_boxes)
         whole = self._within(boxes.ids, self.reach)
         whole_rows = first_row(self.boxes, whole)
@@ -210,19 +210,19 @@ class KernelSums:
 
 
 MOST_FOLDS = 8
-# Polynomials of a box lie side by side, filled up to whole registers; the compiled code knows the number.
+# Number of polynomials of a box, padded to whole registers, as in the compiled code.
 _PADDED = 16
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Sums of events and of weights outside the fold of each row, for Gaussians of any bandwidth.
+    """Sums of events and of weights outside the fold of each row, for Gaussian kernels of any bandwidth.
 
     Parameters
     ----------
     line : Line
     folds : array of shape (n,)
-        Numbers 0, 1, ... of the folds, at most `MOST_FOLDS` of them, in the order in which the line was given.
+        Numbers 0, 1, ... of at most `MOST_FOLDS` folds, in the original order of the rows.
     happened : array of shape (n,)
         Whether the event happened.
     weights : array of shape (n,)
@@ -250,7 +250,7 @@ class HeldOut:
 
     @cached_property
     def _sorted(self) -> dict[str, FloatArray]:
-        """What is known of the rows in increasing order, with zeros beyond the last."""
+        """Folds, weights and weighted events of the rows in increasing order, followed by zeros."""
         columns = {"fold": self.folds, "weights": self.weights, "hits": self.weights * self.happened}
         beyond = np.zeros(required().lanes)
         return {name: np.append(values[self.line.order], beyond) for name, values in columns.items()}

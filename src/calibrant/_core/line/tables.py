@@ -1,13 +1,13 @@
-r"""The two tables behind sums by boxes: translations between boxes, and polynomials of a window's end.
+r"""The two tables for sums by boxes: translations between boxes, and polynomials at the end of a window.
 
-What a box of sources does to a box of targets is written in Chebyshev polynomials of the place within each box.
+The contribution of a source box to a target box is expressed in Chebyshev polynomials of the position within each box.
 
-With places s, t in [-1, 1] of a target and a source in boxes whose centres are :math:`\Delta` bandwidths apart and
+For positions s, t in [-1, 1] of a target and a source in boxes whose centres are :math:`\Delta` bandwidths apart and
 whose half width is :math:`\beta \le 1/4` bandwidths, the kernel :math:`k(\Delta + \beta (s - t))` is interpolated at p
-Chebyshev points in each variable, :math:`\sum_{kl} A^\Delta_{kl} T_k(s) T_l(t)`. Hence a box needs the p moments
+Chebyshev points in each variable, :math:`\sum_{kl} A^\Delta_{kl} T_k(s) T_l(t)`. So a box needs the p moments
 :math:`\sum_j q_j T_l(t_j)` of its charges, p x p matrices turn them into the coefficients of a polynomial in s on every
-box within reach, and each row costs 2p operations for any number of boxes in reach. The moments of a mirror image are
-those of the box itself, with the odd ones negated.
+box within reach, and each row takes 2p operations for any number of boxes in reach. The moments of a mirror image are
+those of the box itself with the odd ones negated.
 
 Notes
 -----
@@ -16,19 +16,19 @@ For the Gaussian the interpolation error is at most :math:`(1 + \Lambda_p) \, 4 
 There the imaginary part of the argument is at most :math:`\beta (\rho - 1/\rho) / 2`, and
 :math:`|e^{-z^2/2}| \le e^{(\mathrm{Im} z)^2 / 2}`; the Lebesgue constant is :math:`\Lambda_p \le 1 + \frac{2}{\pi}
 \log p`. At p = 14 and :math:`\rho = 30` this is 3.6e-17. Boxes more than 9 bandwidths apart are left out, at most
-:math:`e^{-40.5}` = 2.6e-18 of the mass. Both are below the rounding of the sums, and with mirror images three times as
-much. Of the little that a box so far away contributes, the interpolation keeps nine digits, so that rows far from all
-others are right too. Polynomial kernels are interpolated exactly.
+:math:`e^{-40.5}` = 2.6e-18 of the mass. With mirror images both are three times as large, and still below the rounding
+of the sums. The small contributions of distant boxes are interpolated to nine digits, so that rows far from all others
+are accurate too. Polynomial kernels are interpolated exactly.
 
 The window of a compact kernel
 ------------------------------
 The window of a target ends where the kernel does, within the second or third box to either side. As targets are passed
-from left to right, the window's right end moves over more and more sources of these boxes: their moments are only ever
-added to, and start anew with the next target box, so nothing cancels and nothing drifts. The left end is the same thing
-in a mirror.
+from left to right, the right end of the window passes more and more sources of these boxes. Their moments are only
+added to, and start again from zero with the next target box, so that nothing cancels and errors do not accumulate. The
+left end is treated in the same way, mirrored.
 
-With z the place of a source, in bandwidths, beyond the point one bandwidth from the centre of the target's box, and x
-the target's place from that centre, the kernel is the polynomial P at distance d = x - z from the window's end:
+With z the position of a source, in bandwidths, beyond the point one bandwidth from the centre of the target's box, and
+x that of the target from this centre, the kernel is the polynomial P at distance d = x - z from the window's end:
 :math:`(1 - u^2)^3 = d^3 (2 - d)^3`, so :math:`\sum_j q_j P(x - z_j) = \sum_r g_r(x) \sum_j q_j z_j^r` with
 :math:`g_r = (-1)^r P^{(r)} / r!`. All of x and z are below 1, hence the rounding is that of a few additions.
 """
@@ -57,10 +57,10 @@ def to_coefficients(terms: int) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def translations(kernel: Kernel, width: float, reach: int) -> FloatArray:
-    """Return the matrices A of all offsets -reach..reach between boxes `width` bandwidths wide, for images too.
+    """Return the matrices A for all offsets -reach..reach between boxes `width` bandwidths wide, and for images.
 
-    The shape is (2, 2 reach + 1, terms, terms): of a source box as it is and mirrored, by offset of the target, source
-    polynomial and target polynomial. Classes that are searched for their bandwidths share them.
+    The shape is (2, 2 reach + 1, terms, terms): by source box as it is or mirrored, offset of the target, source
+    polynomial and target polynomial. They are cached because searches for the bandwidths of several classes share them.
     """
     places = 0.5 * width * chebyshev_points(kernel.terms)
     offsets = np.arange(-reach, reach + 1) * width

@@ -1,12 +1,12 @@
-r"""The same sums as in `sums` and `beta`, in plain NumPy: the oracle of the compiled code, and what serves without it.
+r"""The sums of `sums` and `beta` in plain NumPy: the oracle of the compiled code, and its replacement.
 
-Rows in sorted order see only the rows within reach, some rows at a time, so that memory is O(n). The Gaussian reaches
-far: its sums are made of the moments of boxes, as `tables` describes, except for rows in boxes with hardly any other.
+For blocks of sorted rows, the terms of all rows within reach are summed, so that memory is O(n). The Gaussian reaches
+far: its sums are computed by moments of boxes, see `tables`, except for rows in boxes with hardly any other rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 _PAIRS_AT_A_TIME = 2**15
 _CACHED_PAIRS = 2**14
-"""Kernels of so many pairs, and what they are made of, stay in the cache until they are added."""
+"""Number of pairs whose kernels and intermediate arrays fit into the cache."""
 
 _CELLS_AT_A_TIME = 2**20
 FEW_ROWS = 181
-"""Up to this many rows, all pairs are quicker than any preparation."""
+"""Up to this many rows, summing all pairs is faster than any preparation."""
 
 _FEW_SOURCES = 4
 """In a box with at most this many sources a row may have almost no neighbours: subtracting itself would cancel."""
 
 _BETA_REACH = 6.4
-"""In the angle, in roots of the bandwidth: see `beta`."""
+"""Reach of the Beta kernel in the angle, in units of the root of the bandwidth: see `beta`."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlainSums:
-    """Sums over the rows of a line with any kernel, "beta" among them; see `KernelSums` for the rest."""
+    """Sums over the rows of a line with any kernel, including "beta"; see `KernelSums` for the parameters."""
 
     line: Line
-    bandwidth: Any  # A number; several, of shape (B, 1, 1), for all pairs at once.
+    bandwidth: float
     kernel: str = "gaussian"
     reflect: bool = True
 
@@ -59,7 +59,7 @@ class PlainSums:
         return np.ones(len(points))
 
     def _sums(self, targets: Line, charges: FloatArray, *, leave_out: bool) -> FloatArray:
-        """Sort the charges, and bring the sums into the order in which the targets were given."""
+        """Sort the charges, and return the sums in the original order of the targets."""
         charges, found = charges[self.line.order], np.empty((len(targets), charges.shape[1]))
         directly = np.arange(len(targets))
         if self.kernel == "gaussian" and len(self.line) > FEW_ROWS:
@@ -76,7 +76,7 @@ class PlainSums:
         return result
 
     def _directly(self, x: FloatArray, rows: IntArray | None, charges: FloatArray) -> FloatArray:
-        """Return the sums at some targets in increasing order, term by term; the targets may be rows to leave out."""
+        """Return the sums at some targets in increasing order, term by term; `rows` are their own rows to leave out."""
         low, high = self._within(x)
         K = self.kernel_between(x[:, None], self.line.x[low:high])
         if rows is not None:
@@ -84,7 +84,7 @@ class PlainSums:
         return K @ charges[low:high]
 
     def _within(self, x: FloatArray) -> tuple[int, int]:
-        """Return the rows that any of the targets reaches, images aside: these are within reach of the ends."""
+        """Return the range of the rows that any of the targets reaches, directly or by their images."""
         if self.kernel == "beta":
             centre, reach = np.arcsin(np.sqrt(x)), _BETA_REACH * np.sqrt(self.bandwidth)
             ends = np.clip([centre[0] - reach, centre[-1] + reach], 0, np.pi / 2)
@@ -92,17 +92,17 @@ class PlainSums:
         else:
             reach = KERNELS[self.kernel].reach * self.bandwidth
             low, high = x[0] - reach, x[-1] + reach
-            if self.reflect:  # What a row's image at 0 reaches, or at 1, is nearer to that end than the reach.
+            if self.reflect:  # Rows whose image reaches a target are nearer to that end than the reach.
                 low, high = (0.0 if low < 0 else low), (1.0 if high > 1 else high)
         found = np.searchsorted(self.line.x, [low, np.nextafter(high, 2)]).tolist()
-        # Targets are rows, or their neighbours, of which rounding must not lose one.
+        # Rounding must not exclude the targets themselves.
         return min(found[0], int(np.searchsorted(self.line.x, x[0]))), max(
             found[1], int(np.searchsorted(self.line.x, x[-1], side="right"))
         )
 
-    def kernel_between(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """Return the kernel between targets and rows, images among them."""
-        h = self.bandwidth
+    def kernel_between(self, a: FloatArray, b: FloatArray, bandwidths: FloatArray | None = None) -> FloatArray:
+        """Return the kernel between targets and rows, including images; `bandwidths` replace that of the sums."""
+        h = self.bandwidth if bandwidths is None else bandwidths
         if self.kernel == "beta":
             return _beta(a, b, h)
         kernel = KERNELS[self.kernel]
@@ -113,7 +113,7 @@ class PlainSums:
         return K
 
     def _by_boxes(self, boxes: Boxes, targets: Line, charges: FloatArray, *, leave_out: bool) -> FloatArray:
-        """Return the sums at all targets by moments of boxes; each row's own kernel is subtracted."""
+        """Return the sums at all targets by moments of boxes; with `leave_out`, each row's own term is subtracted."""
         kernel = KERNELS[self.kernel]
         sinks = boxes if targets is self.line else fill_boxes(targets.x, boxes.n_boxes)
         to = _polynomials(self.line.x, boxes)
@@ -129,13 +129,13 @@ class PlainSums:
         return found
 
     def _translated(self, boxes: Boxes, moments: FloatArray, ids: IntArray) -> FloatArray:
-        """Return the coefficients of the polynomials of the target boxes `ids`; there is a row for each polynomial."""
+        """Return the coefficients of the polynomials of the target boxes `ids`, one row per box and polynomial."""
         kernel, columns = KERNELS[self.kernel], moments.shape[1]
         terms = kernel.terms
         width = 1 / (boxes.n_boxes * self.bandwidth)
         reach = min(int(np.ceil(kernel.reach / width)), 2 * boxes.n_boxes)
         plain, _ = translations(kernel, width, reach)
-        # Polynomials come last, so that each matrix is multiplied by all boxes and columns at once.
+        # Polynomials are the last axis, so that each matrix is multiplied by all boxes and columns at once.
         moments = np.ascontiguousarray(moments.reshape(-1, terms, columns).transpose(0, 2, 1))
         sources, moments = _with_images(boxes, moments) if self.reflect else (boxes.ids, moments)
         wanted = ids - np.arange(-reach, reach + 1)[:, None]
@@ -148,14 +148,14 @@ class PlainSums:
 
 
 def _with_images(boxes: Boxes, moments: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Add the image of every box b at 0, box -1 - b, and at 1, box 2 n_boxes - 1 - b: their odd moments are negated."""
+    """Add the images of every box b at 0, box -1 - b, and at 1, box 2 n_boxes - 1 - b, with odd moments negated."""
     ids, images = boxes.ids, moments[::-1] * (-1.0) ** np.arange(moments.shape[2])
     at_0, at_1 = -1 - ids[::-1], 2 * boxes.n_boxes - 1 - ids[::-1]
     return np.concatenate([at_0, ids, at_1]), np.concatenate([images, moments, images])
 
 
 def can_be_joined(several: Sequence[object]) -> TypeGuard[Sequence[PlainSums]]:
-    """Return whether sums over one line that differ only in bandwidth are few enough to be computed together."""
+    """Return whether sums over one line that differ only in bandwidth have few enough rows to compute them together."""
     first = several[0]
     return isinstance(first, PlainSums) and len(first.line) <= FEW_ROWS
 
@@ -168,14 +168,14 @@ def leave_one_out_of_each(several: Sequence[PlainSums], charges: FloatArray) -> 
     rows, step = np.arange(len(x)), max(_CACHED_PAIRS // len(x) ** 2, 1)
     for first in range(0, len(several), step):
         some = slice(first, first + step)
-        K = replace(several[0], bandwidth=bandwidths[some]).kernel_between(x[:, None], x)
+        K = several[0].kernel_between(x[:, None], x, bandwidths[some])
         K[:, rows, rows] = 0.0
         found[some, order] = K @ charges
     return found
 
 
 def _polynomials(x: FloatArray, boxes: Boxes) -> "csc_array":
-    """Return T_0, T_1, ... at the place of every row within its box: a sparse matrix, (boxes times terms, n)."""
+    """Return T_0, T_1, ... at the position of every row within its box: a sparse matrix, (boxes times terms, n)."""
     from scipy.sparse import csc_array
 
     box, terms = np.repeat(np.arange(len(boxes.ids)), np.diff(boxes.starts)), KERNELS["gaussian"].terms
@@ -186,7 +186,7 @@ def _polynomials(x: FloatArray, boxes: Boxes) -> "csc_array":
     return csc_array((values.ravel(), rows.ravel(), starts), shape=(terms * len(boxes.ids), len(x)))
 
 
-def _beta(z: FloatArray, a: FloatArray, bandwidth: float) -> FloatArray:
+def _beta(z: FloatArray, a: FloatArray, bandwidth: FloatArray | float) -> FloatArray:
     """Return the density at z of the Beta distribution with parameters a / b + 1 and (1 - a) / b + 1."""
     from scipy.special import betaln, xlog1py, xlogy
 
