@@ -111,7 +111,7 @@ def test_apply_adds_columns_and_keeps_the_originals(folder, capsys, kind):
     np.testing.assert_array_equal(read_predictions(f"other.{kind}", positive="yes").probs, calibrated.probs)
     code, _, err = run(capsys, "apply", f"out.{kind}", "--calibrator", "c.json", "--out", f"again.{kind}")
     assert code == 2
-    assert "has a column 'calibrated_score' already" in err
+    assert "already has a column 'calibrated_score'" in err
     assert "with --replace" in err
 
 
@@ -154,7 +154,7 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
 @pytest.mark.parametrize(
     "words, told",
     [
-        (("evaluate",), "at least one FILE must be named"),
+        (("evaluate",), "at least one FILE is required"),
         (("evaluate", "z*.csv"), "z*.csv matches no file"),
         (("evaluate", "a.csv", "a.csv"), "a.csv is given twice"),
         (("evaluate", "a.csv"), "Name the class whose probability the column holds with --positive"),
@@ -168,7 +168,7 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("test", "a.csv", "--positive", "yes", "--test", "coxx"), "Did you mean 'cox'?"),
         (("fit", "a.csv", "--method", "foo"), "There are identity, "),
         (("evaluate", "a.csv", "--positive", "yes", "--resamples", "-3"), "--resamples must be a whole number"),
-        (("apply", "a.csv"), "calibrant: --out is missing, and is needed. See calibrant apply --help."),
+        (("apply", "a.csv"), "calibrant: --out is required. See calibrant apply --help."),
         (("apply", "a.csv", "--out"), "--out requires an argument"),
         (
             ("evaluate", "three.csv", "--probs", "cat", "dog", "emu"),

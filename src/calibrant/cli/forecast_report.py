@@ -1,4 +1,4 @@
-"""What the report of predictive distributions shows: each file, or one before and after a fix."""
+"""Content of the report of forecasts: each file, or one file before and after a fix."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +18,12 @@ def forecast_sections(
     Parameters
     ----------
     files : dict of str to Path
-        By the names that the page gives them; one if they are calibrated.
+        By their names on the page; a single file if `calibrate` is given.
     options : Judging
     calibrate : str or None
-        The calibrator, "auto" for that of the advice, or None.
+        Name of the calibrator, "auto" for the recommended one, or None.
     folds : int
-        Parts of the rows, each of which is calibrated by a fit to the others.
+        Number of folds, each of which is calibrated by a fit to the others.
     """
     if calibrate is None:
         return {name: options.assess_forecasts([file]) for name, file in files.items()}, {}

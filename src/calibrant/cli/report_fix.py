@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fixing:
-    """How predictions are to be fixed, and the columns that groups are made of."""
+    """How to fix predictions, and the columns that define groups."""
 
     method: str | None
     folds: int
@@ -24,7 +24,7 @@ class Fixing:
 
 
 def fixed(predictions: "Predictions", fixing: Fixing, options: "Judging") -> "tuple[Predictions | None, Fix]":
-    """Return the predictions after the fix, None if the advice is to leave them as they are, and how they were made."""
+    """Return the predictions after the fix, None if none is recommended, and how the fix was made."""
     from calibrant.advice import calibrate_held_out
     from calibrant.advice.fixing import AUTO
     from calibrant.cli import show
@@ -42,7 +42,7 @@ def fixed(predictions: "Predictions", fixing: Fixing, options: "Judging") -> "tu
 
 
 def check_method(method: str, features: str | None, folds: int, *, of_forecasts: bool, of_rows: bool) -> None:
-    """Refuse what is no calibrator, no number of folds, or not for these files, before the long work."""
+    """Refuse a calibrator or a number of folds that cannot be used with these files, before long work."""
     from calibrant.advice.fixing import AUTO
     from calibrant.calibrators import parse
     from calibrant.cli.group_fixing import METHOD
@@ -59,9 +59,9 @@ def check_method(method: str, features: str | None, folds: int, *, of_forecasts:
         named = forecast_calibrator_name(method)
         if folds != FOLDS and intervals_of(named) is not None:
             raise InputError(
-                "--folds has no use for conformal intervals, fitted to one half of the rows. Leave it out."
+                "--folds has no effect on conformal intervals, which are fitted to one half of the rows. Leave it out."
             )
     elif method == METHOD and features is None:
-        raise InputError("--calibrate groups needs the columns that groups are made of. Name them with --features.")
+        raise InputError("--calibrate groups needs the columns that define groups. Name them with --features.")
     elif method not in (AUTO, METHOD):
         parse(method)
