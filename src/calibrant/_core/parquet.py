@@ -1,6 +1,6 @@
 """Headers of Parquet files, compiled: what is usual is recognised quickly, anything else is left to a slower reader.
 
-Its definition is `calibrant.io.declared`: where these functions find something, that finds the same.
+Its definition is `calibrant.io.parquet_sizes`: where these functions find something, that finds the same.
 """
 
 from collections.abc import Callable

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
+    from calibrant.io.request import ForecastRequest, Request
     from calibrant.predictions import Predictions
     from calibrant.results import FoundGroup, GroupFindings
 
@@ -110,13 +111,9 @@ def read_features(
     files: Sequence[Path], source: Source, features: str | None, cluster: str | None = None
 ) -> "tuple[Predictions, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read predictions, the columns of features, and the clusters if they are named."""
-    from calibrant.io.opening import feature_names
     from calibrant.io.request import Request
 
-    _check_columns(files)
-    patterns = None if features is None else features.split(",")
-    names = feature_names(files[0], Request(**source.as_options()), patterns)
-    names = [name for name in names if name != cluster]
+    names = _feature_names(files, Request(**source.as_options()), features, cluster)
     predictions, others = source.rows(files, *names, cluster)
     return predictions, {name: others[name] for name in names}, others.get(cluster or "")
 
@@ -125,20 +122,18 @@ def read_forecast_features(
     files: Sequence[Path], source: EitherSource, features: str | None, cluster: str | None = None
 ) -> "tuple[Forecasts, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read forecasts, the columns of features, and the clusters if they are named."""
-    from calibrant.io.opening import feature_names
-
-    _check_columns(files)
-    patterns = None if features is None else features.split(",")
-    names = [name for name in feature_names(files[0], source.forecast_request(), patterns) if name != cluster]
+    names = _feature_names(files, source.forecast_request(), features, cluster)
     forecasts, others = source.forecasts(files, *names, cluster)
     return forecasts, {name: others[name] for name in names}, others.get(cluster or "")
 
 
-def _check_columns(files: Sequence[Path]) -> None:
-    """Refuse a column where a file is expected: columns must be separated by commas, not by spaces."""
+def _feature_names(
+    files: Sequence[Path], request: "Request | ForecastRequest", features: str | None, cluster: str | None
+) -> list[str]:
+    """Return the columns of features; refuse one that follows a space, where a file is expected."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
-    from calibrant.io.opening import column_names
+    from calibrant.io.opening import column_names, feature_names
 
     for path in files[1:]:
         if not path.exists() and str(path) in column_names(files[0]):
@@ -146,6 +141,8 @@ def _check_columns(files: Sequence[Path]) -> None:
                 f"{printable(path)} is not a file but a column of {printable(files[0].name)}. "
                 f"Separate columns by commas: --features one,{printable(path)}."
             )
+    found = feature_names(files[0], request, None if features is None else features.split(","))
+    return [name for name in found if name != cluster]
 
 
 def print_findings(found: "GroupFindings") -> None:

@@ -11,7 +11,7 @@ from calibrant.cli.engines import Engine
 from calibrant.cli.groups import Features, read_features, read_forecast_features
 from calibrant.cli.judging import Judging
 from calibrant.cli.options import FIXING, FOLDS, File, Out, expanded, title
-from calibrant.cli.report_fix import Fixing, check_method, fixed
+from calibrant.cli.report_fix import Fixing, check_method, fixed, forecast_sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -119,8 +119,6 @@ def _content(
 ) -> "tuple[Mapping[str, Any], Extras]":
     """Return the assessments by their names on the page, and its further content."""
     if options.are_forecasts:
-        from calibrant.cli.forecast_report import forecast_sections
-
         return forecast_sections(_named(paths), options, fixing.method, fixing.folds)
     sketch = engine.sketch(paths, options)
     if sketch is not None:
@@ -130,7 +128,7 @@ def _content(
     return _predictions(paths[0], options, deciding, fixing)
 
 
-def _print_extras(verdicts: "Mapping[str, Any]", extras: Extras) -> None:
+def _print_extras(verdicts: "Mapping[str, Assessment | ForecastAssessment]", extras: Extras) -> None:
     """Print the verdicts, then how the fix was judged and what it gives."""
     from calibrant.cli import show
     from calibrant.report.fix import honest
