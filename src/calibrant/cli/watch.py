@@ -158,8 +158,8 @@ def _reference(files: list[Path], source: Source) -> "Sketch | Predictions | Non
         return source.predictions(files) if files else None
     if len(sketches) < len(files):
         raise InputError(
-            f"--reference must name sketches or files of predictions, but {len(sketches)} of the {len(files)} named "
-            "files are sketches. Make a sketch of each file."
+            f"--reference must name either sketches or files of predictions, but names both ({len(sketches)} of "
+            f"{len(files)} are sketches). Make a sketch of each file."
         )
     first, *others = (read_sketch(file) for file in sketches)
     return sum(others, first)
