@@ -282,4 +282,4 @@ def test_files_that_cannot_be_read_have_a_code_of_their_own(folder, capsys):
         assert (code, message in err) == (3, True)
     assert run(capsys, "evaluate", "holes.csv", "--positive", "yes")[0] == 2
     recipe = Path(__file__).parents[2].joinpath("docs", "recipes", "ci-gate.md").read_text(encoding="utf-8")
-    assert "3 if a file cannot be read (it is missing, damaged, or holds something else than its name says)" in recipe
+    assert "3 if a file cannot be read (it is missing, damaged, or not of the type that its name says)" in recipe

@@ -163,7 +163,7 @@ def with_options(message: str) -> str:
     message = re.sub(r"^(alpha|baseline|depth|level|tolerance) must", r"--\1 must", message)  # Not a setting in a file.
     message = re.sub(r"^features must be a whole", "--waves must be a whole", message)
     message = re.sub(r"^base_rate must", "--base-rate must", message)
-    message = message.replace("or look at risk_coverage, which has no guarantee", "or --max-risk")
+    message = message.replace("or use risk_coverage, which gives no guarantee", "or --max-risk")
     message = message.replace("With keep_argmax none", "With --keep-argmax none")
     message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")
     message = re.sub(r"\b(mean|sd|draws|quantiles)=(?=[\w'])", r"--\1 ", message)
