@@ -18,11 +18,13 @@ every_metric = each("metric", METRICS)
 
 
 def is_defined(metric, predictions):
-    """Whether there is a number, or an error that says how many rows it takes."""
+    """Whether there is a number, an error that says how many rows it takes, or a warning why there is no value."""
     try:
         return np.isfinite(metric(predictions))
     except InputError as error:
         return "rows" in str(error)
+    except DataWarning as warning:
+        return "has no value: " in str(warning)
 
 
 def test_14_an_impossible_label_has_an_infinite_log_loss_and_is_counted():

@@ -12,7 +12,7 @@ from calibrant import InputError
 from calibrant._border.files import OpenFile
 from calibrant._core.library import library
 from calibrant._core.parquet import Chunk, chunks_of, unpacked_size
-from calibrant.io import declared, limits
+from calibrant.io import limits, parquet_sizes
 
 pytestmark = pytest.mark.skipif(library() is None, reason="nothing is compiled")
 
@@ -51,7 +51,7 @@ def footer_of(content):
 def chunks_in_python(footer):
     """Return the same by the reader in Python, None if it refuses."""
     try:
-        columns = [chunk[3] for group in declared._structure(io.BytesIO(footer))[4] for chunk in group[1]]
+        columns = [chunk[3] for group in parquet_sizes._structure(io.BytesIO(footer))[4] for chunk in group[1]]
         return [Chunk(one[3][0], one[5], one.get(11) or one[9]) for one in columns]
     except BROKEN:
         return None
@@ -60,7 +60,7 @@ def chunks_in_python(footer):
 def is_accepted(content, chunk):
     """Whether the reader in Python accepts the pages of a chunk."""
     try:
-        declared._check_pages(
+        parquet_sizes._check_pages(
             OpenFile(io.BytesIO(content), "a", "", len(content), 0), {5: chunk.values, 9: chunk.position}
         )
     except (InputError, *BROKEN):

@@ -96,7 +96,7 @@ def test_the_screen_says_so(tmp_path, capsys):
     pl.DataFrame({"p": p, "y": y.astype(int)}).write_parquet(tmp_path / "some.parquet")
     command = ["evaluate", str(tmp_path / "some.parquet"), "--metrics", "ece", "--resamples", "99", "--quiet"]
     assert main(command) == 0
-    assert "3,000 rows, 2 classes, judged by fine cells that stand for them" in capsys.readouterr().out
+    assert "3,000 rows, 2 classes, summarised in fine cells" in capsys.readouterr().out
     assert main([*command, "--json"]) == 0
     assert '"cells": true' in capsys.readouterr().out
 

@@ -113,11 +113,11 @@ def test_rows_in_another_order_are_refused_unless_an_id_names_them(files, capsys
 @pytest.mark.parametrize(
     "change, words",
     [
-        (lambda table: table.with_columns(pl.lit(1).alias("row")), "holds 1 twice"),
+        (lambda table: table.with_columns(pl.lit(1).alias("row")), "holds 1 more than once"),
         (lambda table: table.with_columns(pl.col("row") + 1), "the second lacks 7"),
         (
             lambda table: pl.concat([table, table[:1].with_columns(pl.lit(-5).alias("row").cast(pl.Int64))]),
-            "the second has more",
+            "the second has further rows",
         ),
     ],
 )
@@ -163,4 +163,4 @@ def test_one_file_is_not_enough_and_one_file_twice_neither(files, capsys):
 
 def test_all_metrics_are_refused_with_the_reason(capsys):
     assert main(["compare", "a.csv", "b.csv", "--metrics", "all"]) == 2
-    assert "all of them would hide one that matters" in capsys.readouterr().err
+    assert "all metrics would hide the one that matters" in capsys.readouterr().err

@@ -203,7 +203,7 @@ class TestApply:
         assert main(arguments) == 0
         said = " ".join(capsys.readouterr().out.split())
         assert "Estimated from 800 rows, with 95% limits: class 0 " in said
-        assert "taken for half a row" in said
+        assert "given the share of half a row" in said
         moved = np.loadtxt(out, delimiter=",", skiprows=1)[:, 3:]
         shares = np.append(expected.value[:2], 0.5 / 800)
         odds = probs * (shares / shares.sum()) / [0.25, 0.25, 0.5]
@@ -227,7 +227,7 @@ class TestApply:
     @pytest.mark.parametrize(
         "options, words",
         [
-            ([], "--calibrator, or --base-rate, is needed"),
+            ([], "--calibrator or --base-rate is required"),
             (["--base-rate", "0.02"], "needs --trained-rate"),
             (["--base-rate", "0.02", "--trained-rate", "0"], "--trained-rate must be above 0"),
         ],
@@ -421,9 +421,9 @@ class TestEstimatedBaseRate:
         reported = ["report", labelled, *self.OPTIONS, "--out", str(tmp_path / "page.html")]
         for arguments, words in (
             ([*reported, "--base-rate", "nowhere.csv"], "there is no such file"),
-            ([*reported, "--base-rate", new, "--calibrate", "auto"], "predictions of one model, as they are"),
+            ([*reported, "--base-rate", new, "--calibrate", "auto"], "predictions of one model without a fix"),
             ([*reported, labelled.replace("labelled", "new"), "--base-rate", new], "predictions of one model"),
-            ([*reported, "--base-rate", new, "--max-risk", "0.1"], "Ask for one of them at a time"),
+            ([*reported, "--base-rate", new, "--max-risk", "0.1"], "Use one of them at a time"),
         ):
             assert main(arguments) == 2, arguments
             assert words in " ".join(capsys.readouterr().err.split())

@@ -150,7 +150,7 @@ def test_help_has_a_sentence_an_example_groups_and_options_that_are_spelt_alike(
     if name in LEAVES and columns == 80:
         said = dict(re.findall(r"(--json|--quiet) {2,}(.*?) *│", out))
         assert said.get("--json") == (None if name in SCRIPTS else "Print JSON instead of text.")
-        assert said.get("--quiet") == (None if name in AT_ONCE else "Show no progress.")
+        assert said.get("--quiet") == (None if name in AT_ONCE else "Do not show progress.")
 
 
 @pytest.mark.parametrize("name", LEAVES)

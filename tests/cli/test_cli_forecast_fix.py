@@ -320,7 +320,7 @@ def test_conformal_intervals_are_written_by_their_ends(normal, tmp_path, capsys)
     stored, new = tmp_path / "conformal.json", tmp_path / "new.csv"
     assert main(["fit", str(file), *options, "--method", "conformal", "--out", str(stored)]) == 0
     printed = capsys.readouterr().out
-    assert "promise to hold 90% of new values" in printed
+    assert "promise to contain 90% of new values" in printed
     assert "271" in printed  # The rank, of 300 rows.
     assert "crps" not in printed
     assert main(["apply", str(file), *options, "--calibrator", str(stored), "--out", str(new)]) == 0
@@ -396,7 +396,7 @@ def test_weighted_intervals_read_their_ratios(halves, tmp_path, capsys):
         (["--method", "student", "--by", "site"], "--by is for conformal intervals of forecasts"),
         (["--level", "0.8"], "but none is named"),
         (["--method", "conformal", "--ratio", "w"], "--ratio is for --method conformal-weighted"),
-        (["--method", "conformal-weighted", "--by", "site"], "conformal-weighted has --ratio"),
+        (["--method", "conformal-weighted", "--by", "site"], "conformal-weighted takes --ratio"),
         (["--method", "conformal", "--level", "90"], "between 0 and 1"),
         (["--method", "conformal", "--by", "nosuch"], "no column 'nosuch'"),
     ],
@@ -420,7 +420,7 @@ def test_the_rows_of_the_fit_cannot_test_it(halves, tmp_path, capsys):
     (old, new), options, stored = halves, ["--label", "y", *NAMED["normal"]], tmp_path / "c.json"
     run(capsys, "fit", old, *options, "--method", "conformal", "--out", stored)
     assert main(["test", str(old), *options, "--calibrator", str(stored)]) == 2
-    assert "hold by construction" in capsys.readouterr().err
+    assert "contain the promised share by construction" in capsys.readouterr().err
     run(capsys, "fit", old, *options, "--method", "scale", "--out", stored)
     assert main(["test", str(new), *options, "--calibrator", str(stored)]) == 2
     assert "must be a file of conformal intervals" in capsys.readouterr().err

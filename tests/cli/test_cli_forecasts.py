@@ -185,7 +185,7 @@ def test_all_tests_of_forecasts_say_why_some_cannot_be_applied(tmp_path, capsys,
     assert main([*arguments, "--test", "all", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found) == set(TESTS)
-    assert {name for name, entry in found.items() if "For them there" in entry.get("refused", "")} == set(TESTS) - run
+    assert {name for name, entry in found.items() if "Tests for them" in entry.get("refused", "")} == set(TESTS) - run
     assert ("result" in found["consistency"]) == ("--draws" not in kind)
     assert main([*arguments, "--json"]) == 0  # The default is one of them.
     assert json.loads(capsys.readouterr().out)["omnibus"]["result"] == found["omnibus"]["result"]

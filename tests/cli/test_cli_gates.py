@@ -154,7 +154,7 @@ def test_a_difference_is_worse_or_not_or_cannot_be_judged(better, value, low, wo
         (["evaluate", "good.csv"], "EEC>0.05", "Did you mean 'ece'"),
         (["compare", "good.csv", "bad.csv"], "briar>0.05", "Did you mean 'brier'"),
         (["compare", "good.csv", "bad.csv", "--metrics", "nll"], "ece>0.05", "'ece'. Add it to --metrics."),
-        (["compare", "good.csv", "bad.csv", "--metrics", "nll", "brier"], "x>0.05", "There are: nll, brier."),
+        (["compare", "good.csv", "bad.csv", "--metrics", "nll", "brier"], "x>0.05", "Metrics: nll, brier."),
         (["evaluate", "good.csv"], "ece>nan", "must end in a number"),
     ],
 )

@@ -111,7 +111,7 @@ def test_apply_adds_columns_and_keeps_the_originals(folder, capsys, kind):
     np.testing.assert_array_equal(read_predictions(f"other.{kind}", positive="yes").probs, calibrated.probs)
     code, _, err = run(capsys, "apply", f"out.{kind}", "--calibrator", "c.json", "--out", f"again.{kind}")
     assert code == 2
-    assert "has a column 'calibrated_score' already" in err
+    assert "already has a column 'calibrated_score'" in err
     assert "with --replace" in err
 
 
@@ -154,7 +154,7 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
 @pytest.mark.parametrize(
     "words, told",
     [
-        (("evaluate",), "at least one FILE must be named"),
+        (("evaluate",), "at least one FILE is required"),
         (("evaluate", "z*.csv"), "z*.csv matches no file"),
         (("evaluate", "a.csv", "a.csv"), "a.csv is given twice"),
         (("evaluate", "a.csv"), "Name the class whose probability the column holds with --positive"),
@@ -168,7 +168,7 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("test", "a.csv", "--positive", "yes", "--test", "coxx"), "Did you mean 'cox'?"),
         (("fit", "a.csv", "--method", "foo"), "There are identity, "),
         (("evaluate", "a.csv", "--positive", "yes", "--resamples", "-3"), "--resamples must be a whole number"),
-        (("apply", "a.csv"), "calibrant: --out is missing, and is needed. See calibrant apply --help."),
+        (("apply", "a.csv"), "calibrant: --out is required. See calibrant apply --help."),
         (("apply", "a.csv", "--out"), "--out requires an argument"),
         (
             ("evaluate", "three.csv", "--probs", "cat", "dog", "emu"),
@@ -282,4 +282,4 @@ def test_files_that_cannot_be_read_have_a_code_of_their_own(folder, capsys):
         assert (code, message in err) == (3, True)
     assert run(capsys, "evaluate", "holes.csv", "--positive", "yes")[0] == 2
     recipe = Path(__file__).parents[2].joinpath("docs", "recipes", "ci-gate.md").read_text(encoding="utf-8")
-    assert "3 if a file cannot be read (it is missing, damaged, or holds something else than its name says)" in recipe
+    assert "3 if a file cannot be read (it is missing, damaged, or not of the type that its name says)" in recipe

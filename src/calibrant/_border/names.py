@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from calibrant._border.text import suggestion
 from calibrant.exceptions import InputError
 
 _SAME_START = 4
@@ -70,5 +71,4 @@ def meant(name: str, known: Collection[str]) -> str:
     >>> meant("eec", ["ece", "nll"]), meant("zzz", ["ece", "nll"])
     ("Did you mean 'ece'?", 'They are: ece, nll.')
     """
-    near = get_close_matches(name.lower(), list(known), n=3)
-    return f"Did you mean {' or '.join(map(repr, near))}?" if near else f"They are: {', '.join(known)}."
+    return suggestion(name.lower(), known).strip() or f"They are: {', '.join(known)}."

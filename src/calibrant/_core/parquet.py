@@ -1,6 +1,6 @@
 """Headers of Parquet files, read by compiled code; unusual ones are left to a slower reader.
 
-The reference is `calibrant.io.declared`: where these functions return a result, it returns the same.
+The reference is `calibrant.io.parquet_sizes`: where these functions return a result, it returns the same.
 """
 
 from collections.abc import Callable

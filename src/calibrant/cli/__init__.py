@@ -1,4 +1,4 @@
-"""The command `calibrant`; each sub-command is a module of its own, and heavy libraries load when it runs."""
+"""The command `calibrant`; each subcommand is a module, and heavy libraries are imported when it runs."""
 
 import atexit
 import gc
@@ -16,11 +16,11 @@ from calibrant.exceptions import DataWarning, FileError, InputError
 BAD_INPUT, BAD_FILE, INTERRUPTED, TERMINATED = 2, 3, 130, 143
 
 OBJECTS_BEFORE_COLLECTION = 100_000
-"""Imports create many objects and no garbage; searching for it took a fifteenth of the time of an evaluation."""
+"""Imports create many objects and no garbage; searching for garbage took a fifteenth of the time of `evaluate`."""
 
 
 _STOPPED: list[int] = []
-"""The exit codes of signals that have come."""
+"""Exit codes of the signals that were received."""
 
 EXTRAS = {
     "cyclopts": "cli",
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run_with_notes(argv)
     except BrokenPipeError:
-        streams.discard(sys.stdout)  # The reader has closed the pipe: there is nobody to report to.
+        streams.discard(sys.stdout)  # The reader has closed the pipe, so nobody would see a message.
         return 0
     except KeyboardInterrupt:
         return _complain("interrupted.", INTERRUPTED)
@@ -65,10 +65,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _save_time() -> None:
     gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
-    atexit.register(gc.freeze)  # The interpreter would look for garbage once more before it ends.
+    atexit.register(gc.freeze)  # Otherwise the interpreter collects garbage once more at exit.
     if "numpy" not in sys.modules:
-        # Read when NumPy is loaded. Threads of BLAS wait busily for the next product, on the processors of our own
-        # threads: a fifth of an evaluation's processor time.
+        # Read when NumPy is loaded. Threads of BLAS wait for the next product in a busy loop, on the processors of our
+        # own threads: that took a fifth of the processor time of `evaluate`.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -77,12 +77,12 @@ def _run_with_notes(argv: Sequence[str] | None) -> int:
         warnings.simplefilter("always", DataWarning)
         warnings.showwarning = _notes()
         code = _run(argv)
-        streams.write(sys.stdout, "")  # A full disk is noticed here, where it can still be reported.
+        streams.write(sys.stdout, "")  # Here a full disk can still be reported.
         return code
 
 
 def _arguments(argv: Sequence[str] | None) -> list[str]:
-    """Return the arguments, in which - is a file: that of standard input."""
+    """Return the arguments, with - replaced by the file of standard input."""
     return ["/dev/stdin" if word == "-" else word for word in (sys.argv[1:] if argv is None else argv)]
 
 
@@ -107,12 +107,12 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _about_arguments(error: Exception, words: Sequence[str]) -> str:
-    """Say what is wrong with the arguments; an option that is not there at all lacks more than its value."""
+    """Describe what is wrong with the arguments; cyclopts reports a missing option as one without a value."""
     text = _one_line(error)
     lacking = re.search(r"parameter (--[\w-]+) requires an argument", text)
     if lacking is None or any(word.partition("=")[0] == lacking[1] for word in words):
         return text
-    return f"{lacking[1]} is missing, and is needed."
+    return f"{lacking[1]} is required."
 
 
 def _one_line(error: Exception) -> str:
@@ -121,7 +121,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _about_file(error: OSError) -> str:
-    """Say what is wrong with a file; our own errors already do."""
+    """Describe what is wrong with a file, unless the error already does."""
     if error.strerror is None:
         return str(error)
     where = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
@@ -129,7 +129,7 @@ def _about_file(error: OSError) -> str:
 
 
 def _missing(error: Exception) -> str:
-    """Name the extra that installs a missing package; empty for any other error."""
+    """Say which extra installs a missing package; empty for any other error."""
     if not isinstance(error, ImportError):
         return ""
     if "pip install" in str(error):
@@ -141,29 +141,29 @@ def _missing(error: Exception) -> str:
 
 def _defect(error: Exception) -> str:
     return (
-        f"this is a bug in calibrant: {type(error).__name__}: {_one_line(error)} Please report it, with what "
-        "python -X dev -m calibrant prints in place of this line."
+        f"this is a bug in calibrant: {type(error).__name__}: {_one_line(error)} Please report it, with the "
+        "output of the same command run as python -X dev -m calibrant."
     )
 
 
 def _complain(message: object, code: int) -> int:
     from calibrant.io import printable
 
-    if _STOPPED and code not in _STOPPED:  # What was raised to stop the work came out as an error of a library.
+    if _STOPPED and code not in _STOPPED:  # A library turned the exception that stops the work into an error.
         return _STOPPED[0]
     streams.write(sys.stderr, f"calibrant: {printable(str(message))}\n")
     return code
 
 
 def with_options(message: str) -> str:
-    """Replace the arguments named in a message of the library by the options of the command line."""
+    """Replace arguments in a message of the library by options of the command line."""
     message = re.sub(r"\b(renormalise|logits|percent|replace)=True", r"--\1", message)
     message = message.replace("drop_missing=True", "--drop-missing").replace("least_rows", "--least-rows")
     message = message.replace("n_resamples must", "--resamples must")
     message = re.sub(r"^(alpha|baseline|depth|level|tolerance) must", r"--\1 must", message)  # Not a setting in a file.
     message = re.sub(r"^features must be a whole", "--waves must be a whole", message)
     message = re.sub(r"^base_rate must", "--base-rate must", message)
-    message = message.replace("or look at risk_coverage, which has no guarantee", "or --max-risk")
+    message = message.replace("or use risk_coverage, which gives no guarantee", "or --max-risk")
     message = message.replace("With keep_argmax none", "With --keep-argmax none")
     message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")
     message = re.sub(r"\b(mean|sd|draws|quantiles)=(?=[\w'])", r"--\1 ", message)
@@ -172,14 +172,14 @@ def with_options(message: str) -> str:
 
 
 def _notes() -> Callable[..., None]:
-    """Return what prints a warning as one line, once, without the place in the code, which means nothing to a user."""
+    """Return a function that prints each distinct warning once, as one line without its place in the code."""
     said = set()
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
         from calibrant.io import printable
 
         text = with_options(str(message)).replace("pass them to Predictions itself", "leave out --logits")
-        if text not in said:  # Folds and candidates may each give the same one.
+        if text not in said:  # Folds and candidates may each give the same warning.
             said.add(text)
             streams.write(sys.stderr, f"calibrant: note: {printable(text)}\n")
 
@@ -189,7 +189,7 @@ def _notes() -> Callable[..., None]:
 def _prepare_signals() -> None:
     _STOPPED.clear()
     signal.signal(signal.SIGTERM, _stop)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # In the background it may be ignored.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # It may be ignored in a background job.
         signal.signal(signal.SIGINT, _stop)
 
 

@@ -1,4 +1,4 @@
-"""The sub-commands of the command `calibrant`, in the order in which `--help` lists them."""
+"""The subcommands of `calibrant`, in the order of `--help`."""
 
 import sys
 from importlib import import_module
@@ -13,7 +13,7 @@ from calibrant.cli.outputs import console
 
 
 def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Parameter(group=INPUT)], /) -> None:
-    """Print a script that lets SHELL complete the commands and options of calibrant.
+    """Print a script that completes commands and options in SHELL.
 
     For example:
       calibrant completion bash > ~/.local/share/bash-completion/completions/calibrant
@@ -22,8 +22,8 @@ def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Pa
     Parameters
     ----------
     shell
-        bash, zsh (a file _calibrant in a folder of $fpath), fish (~/.config/fish/completions/calibrant.fish) or
-        powershell (appended to $PROFILE).
+        bash; zsh (save as _calibrant in a folder of $fpath); fish (save as
+        ~/.config/fish/completions/calibrant.fish); or powershell (append to $PROFILE).
     """
     sys.stdout.write(application().generate_completion(shell=shell))
 
@@ -44,12 +44,21 @@ COMMANDS = {
     "selfcheck": "selfcheck:run_selfcheck",
     "completion": "application:completion",
 }
-"""The module and the function behind each name: only what is asked for is imported."""
+"""Module and function of each command; only those that are needed are imported."""
 
+
+USAGE = {
+    **{
+        name: f"Usage: calibrant {name} [OPTIONS] FILES..."
+        for name in ("evaluate", "test", "groups", "compare", "recommend", "fit", "report", "sketch")
+    },
+    "watch": "Usage: calibrant watch [OPTIONS] DAYS...",
+}
+"""First lines of help where that of cyclopts would say ARGS."""
 
 EPILOGUE = (
-    "Exit codes: 0 fine, 1 a gate failed or steps are missing, 2 bad input, 3 a file cannot be used, 130 interrupted, "
-    "143 terminated. Results go to standard output, progress and errors to standard error."
+    "Exit codes: 0 success, 1 a gate failed or steps are missing, 2 bad input, 3 a file cannot be used, "
+    "130 interrupted, 143 terminated. Results go to standard output, progress and errors to standard error."
 )
 HELP = """Measure, test, fix and show the calibration of predicted probabilities.
 
@@ -67,7 +76,7 @@ def _version() -> str:
 
 
 def reflow_help(command: str) -> None:
-    """Let `--help` of a command break its lines where the terminal ends, not where the source does."""
+    """Join the lines of a command's docstring, so that `--help` wraps them to the width of the terminal."""
     if command not in COMMANDS:
         return
     module, _, name = COMMANDS[command].partition(":")
@@ -77,7 +86,7 @@ def reflow_help(command: str) -> None:
 
 
 def reflowed(text: str) -> str:
-    r"""Join the lines of a sentence; those of examples stay, and the names of parameters.
+    r"""Join the lines of each paragraph; examples and names of parameters keep their lines.
 
     Examples
     --------
@@ -100,7 +109,7 @@ def _indentation(line: str) -> int:
 
 
 def _shown_default(value: object) -> object:
-    """Return what help says of a default, None for nothing: options that are off need no word."""
+    """Return the default that help shows; None for options that are off, so that nothing is shown."""
     return None if value is False or value == () else value
 
 
@@ -108,7 +117,7 @@ PARAMETER = Parameter(negative="", show_default=_shown_default)
 
 
 def application(wanted: str = "") -> App:
-    """Return the command with its sub-commands; where one of them is wanted, the others are not imported."""
+    """Return the command with its subcommands; if one of them is wanted, the others are not imported."""
     app = App(
         name="calibrant",
         help=HELP,
@@ -120,8 +129,9 @@ def application(wanted: str = "") -> App:
         console=console(),
     )
     for name, command in COMMANDS.items():
-        app.command(f"calibrant.cli.{command}", name=name)
-    if wanted not in COMMANDS:  # All are imported: lists of commands are made without looking for what each is about.
+        usage = {"usage": USAGE[name]} if name in USAGE else {}
+        app.command(f"calibrant.cli.{command}", name=name, **usage)
+    if wanted not in COMMANDS:  # Sorting imports all commands, which only lists of commands need.
         for position, name in enumerate(COMMANDS):
             app[name].sort_key = position
     return app

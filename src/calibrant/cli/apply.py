@@ -33,14 +33,15 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
     ] = False,
     overwrite: Annotated[bool, Parameter(group=OUTPUT, help="Allow FILE itself to be replaced.")] = False,
 ) -> None:
-    """Write a copy of FILE with columns of calibrated probabilities; all other columns stay as they are.
+    """Write a copy of FILE with columns of calibrated probabilities.
 
-    The calibrated proba_a is in calibrated_proba_a, and so on. Labels are not needed. With --logits the new columns
-    hold logits, too: logarithms of the calibrated probabilities. A calibrator fitted with --raw-logits needs --logits.
-    A fix of groups, of calibrant fit --features, reads the columns that its steps need from FILE.
-    Forecasts get columns such as calibrated_mu and calibrated_sigma, or of their quantiles or draws; where they are no
-    longer normal, mean, sd and five quantiles; conformal intervals are calibrated_low and calibrated_high.
-    With --drop-missing, nothing is calibrated in rows with missing values, which are kept.
+    The calibrated proba_a is in calibrated_proba_a, and so on; all other columns stay as they are. Labels are not
+    needed. With --logits, which a calibrator fitted with --raw-logits needs, the new columns hold logits too:
+    logarithms of the calibrated probabilities.
+    For a fix of groups (calibrant fit --features), FILE must have the columns of features that it uses.
+    Forecasts get columns such as calibrated_mu and calibrated_sigma, or calibrated quantiles or draws; if they are no
+    longer normal, a mean, an sd and five quantiles. Conformal intervals are in calibrated_low and calibrated_high.
+    With --drop-missing, rows with missing values are kept, and their new columns are empty.
 
     For example:
       calibrant apply new.csv --calibrator calibrator.json --out new.parquet
@@ -52,17 +53,17 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
     Parameters
     ----------
     file
-        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class.
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class.
     calibrator
         File written by calibrant fit.
     out
         Where to write; the extension determines the format.
     base_rate
-        Share of class 1 in FILE, or of all classes, comma-separated: probabilities are adjusted to it, after the
-        calibrator if there is one. "auto" estimates it from the rows of two classes. It holds if each class looks as
-        before.
+        Share of class 1 in FILE, or comma-separated shares of all classes. The probabilities, calibrated first if there
+        is a calibrator, are adjusted to it. "auto" estimates it from the rows. The adjustment is right if the rows of
+        each class look as before.
     trained_rate
-        The share that the probabilities are calibrated for; by default that of the rows the calibrator was fitted to.
+        Share for which the probabilities are calibrated; by default that of the rows the calibrator was fitted to.
     """
     from calibrant.calibrators.forecasts import ForecastCalibrator
     from calibrant.cli.forecasting import apply_forecasts
@@ -95,13 +96,13 @@ def _check_options(source: EitherSource, base_rate: str | None, trained_rate: st
     if base_rate is not None and source.are_forecasts:
         raise InputError("--base-rate is for classes, but the options describe forecasts. Remove it.")
     if trained_rate is not None and base_rate is None:
-        raise InputError("--trained-rate needs --base-rate, to which it is moved. Add that, or leave it out.")
+        raise InputError("--trained-rate needs --base-rate. Add that, or leave --trained-rate out.")
     if source.weight is not None:
-        raise InputError("--weight has no use here, as every row is calibrated by itself. Leave it out.")
+        raise InputError("--weight has no effect here, because every row is calibrated by itself. Leave it out.")
 
 
 def _check_positive(positive: str | None, stored: "StoredCalibrator | None") -> None:
-    """Refuse a column of another class than the calibrator was fitted to: its map would be that of the wrong class."""
+    """Refuse a column of another class than the one that the calibrator was fitted to."""
     from calibrant.exceptions import InputError
 
     fitted = None if stored is None else str(stored.calibrator.classes_[-1])
@@ -113,7 +114,7 @@ def _check_positive(positive: str | None, stored: "StoredCalibrator | None") -> 
 
 
 def _stored(calibrator: Path | None, out: Path, *, needed: bool) -> "StoredCalibrator | None":
-    """Return the calibrator in the file, None if none is named nor needed."""
+    """Return the calibrator in the file; None if none is named and none is needed."""
     from calibrant.calibrators.store import load_with_details
     from calibrant.cli.outputs import refuse_same
     from calibrant.exceptions import InputError
@@ -122,7 +123,7 @@ def _stored(calibrator: Path | None, out: Path, *, needed: bool) -> "StoredCalib
 
     if calibrator is None:
         if needed:
-            raise InputError("--calibrator, or --base-rate, is needed. Name the file that calibrant fit has written.")
+            raise InputError("--calibrator or --base-rate is required. Name the file that calibrant fit has written.")
         return None
     refuse_same(calibrator, out)
     return load_groups(calibrator) if holds_groups(calibrator) else load_with_details(calibrator)
@@ -178,7 +179,7 @@ def _print(
     columns: "Sequence[str]",
     source: Source,
 ) -> None:
-    """Say what was done."""
+    """Print what was done."""
     from calibrant.cli import show
 
     changed = counts.changed / counts.rows
@@ -227,7 +228,7 @@ def _calibrated(
     counts: _Counts,
     progress: "Progress",
 ) -> "FloatArray":
-    """Return calibrated numbers of the kind and shape of those in the file, which are read beside features."""
+    """Return calibrated numbers of the kind and shape of those in the file; `read` holds these and the features."""
     import numpy as np
 
     from calibrant._border.checks import as_log_probabilities, as_probabilities
@@ -260,7 +261,7 @@ def _calibrate(
     source: Source,
     progress: "Progress",
 ) -> None:
-    """Replace the first of the arrays, probabilities, by what the calibrator makes of the second."""
+    """Overwrite the first of the arrays, probabilities, with those that the calibrator computes from the second."""
     import numpy as np
 
     from calibrant._core.threads import in_order
@@ -283,7 +284,7 @@ def _calibrate(
     transform = calibrator.transform_from if source.logits else calibrator.predict_proba
 
     def replace(rows: slice) -> int:
-        before[rows] = transform(scores[rows])  # In place, to keep one matrix less in memory.
+        before[rows] = transform(scores[rows])  # In place, to save the memory of a matrix.
         return rows.stop
 
     for done in in_order(replace, list(row_blocks(before.shape))):

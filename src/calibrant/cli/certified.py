@@ -1,4 +1,4 @@
-"""Compare this machine's answers with certified ones."""
+"""Values computed on this machine, compared with certified ones."""
 
 import json
 import math
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calibrant.smoothing.kernel_regression import KernelName
 
 EXACT, APPROXIMATE, OPTIMISED = 12, 9, 8
-"""Digits that are required: of sums, of the fast sums of kernels on a line, and of what an optimiser finds."""
+"""Required digits: of sums, of fast kernel sums on a line, and of results of an optimiser."""
 
 MOST_DIGITS = 17.0
 """Agreement beyond this cannot be seen in double precision."""
@@ -38,7 +38,7 @@ def selfcheck(progress: Progress | None = None) -> tuple[CheckedValue, ...]:
     Parameters
     ----------
     progress : callable, optional
-        Called with (values done, values in all).
+        Called with (values done, total).
 
     Returns
     -------
@@ -48,7 +48,7 @@ def selfcheck(progress: Progress | None = None) -> tuple[CheckedValue, ...]:
     -----
     The values were computed from their definitions to 30 digits by `certification.certify`, which shares no code
     with the methods checked here. The number of digits that agree is :math:`-\log_{10} |x - c| / |c|`. One value is
-    that of rows copied so often that the compiled code computes it.
+    computed from rows that are repeated until compiled code is used.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def _measured(metric: "Metric", data: Callable[[], object]) -> Callable[[], floa
 
 
 def _tested(test: "BinaryTest", field: str) -> Callable[[], float]:
-    """Return the statistic or the p-value in closed form, also where few events would make the test redraw labels."""
+    """Return the statistic or the p-value in closed form, even with so few events that labels would be redrawn."""
     return lambda: float(getattr(test.examine(event(), event().weights), field))
 
 
@@ -198,4 +198,4 @@ CHECKS: dict[str, tuple[Callable[[], float], int]] = {
         EXACT,
     ),
 }
-"""What is computed for every certified value, and how many digits must agree."""
+"""The computation of every certified value, and the number of digits that must agree."""

@@ -33,10 +33,10 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
     fail_if_worse_than: Annotated[str | None, Parameter(group=JUDGING)] = None,
 ) -> int:
-    """Compare models that predicted the same rows, each in a FILE of its own; or two periods, each a sketch.
+    """Compare models that predicted the same rows, one per FILE, or the sketches of two periods.
 
-    The differences from the baseline are paired: all models are judged on the same rows. For two
-    sketches, the command tests whether calibration changed, and takes only --resamples, --seed, --json and --quiet.
+    All models are judged on the same rows, so differences from the baseline are paired. With two sketches, the
+    command tests whether calibration has changed; it then takes only --resamples, --seed, --json and --quiet.
 
     For example:
       calibrant compare before.parquet after.parquet
@@ -48,25 +48,25 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     Parameters
     ----------
     files
-        Two or more, or a pattern such as 'model-*.csv'; a model is named after its file.
+        Two or more files, or a pattern such as 'model-*.csv'; each model is named after its file.
     metrics
         Names of metrics; by default the scores and the calibration errors that matter most.
     baseline
         Name of the model to compare with; by default the first file.
     row_id
-        Column that identifies the rows, if the files hold them in different orders.
+        Column that identifies the rows, if their order differs between the files.
     cluster
-        Column of clusters of rows that are not independent, such as patients.
+        Column of clusters, such as patients, whose rows are not independent.
     differences
-        How differences are judged: by a method with known coverage, or for every metric by percentiles of the
-        bootstrap samples, whose coverage is given in docs/coverage.md.
+        How to judge differences: "valid" uses a method with known coverage, and none for metrics without one;
+        "percentile" uses bootstrap percentiles for every metric; docs/coverage.md tells how often these cover.
     bandwidth
-        Bandwidths of metrics such as kde-ece: those of the baseline for all models, or each model's own.
+        Bandwidth of metrics such as kde-ece: that of the baseline for all models, or each model's own.
     fail_if
-        Exit with code 1 if any model meets a condition like 'ece>0.05' on all rows together, regardless of --by.
+        Exit with code 1 if a condition such as 'ece>0.05' holds for any model on all rows together, regardless of --by.
     fail_if_worse_than
-        Exit with code 1 if any model is significantly, or infinitely, worse than this one, the baseline, in any metric.
-        On all rows together, regardless of --by. The code is 2 if no difference has an interval to judge by.
+        Exit with code 1 if any model is significantly (or infinitely) worse than this one, the baseline, in any metric
+        on all rows together, regardless of --by; with code 2 if no difference has an interval to judge it by.
     """
     given = {
         "--metrics": metrics,
@@ -103,7 +103,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
             chosen,
             baseline=base,
             n_resamples=options.resamples,
-            ranges=options.json,  # The table has no room for them.
+            ranges=options.json,  # The table has no room for ranges.
             differences=differences,
             bandwidth=bandwidth,
             **groups,
@@ -124,32 +124,33 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 
 
 def _without_all(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names as they are; "all", which `evaluate` takes, is refused."""
+    """Return the names; refuse "all", which only `evaluate` takes."""
     from calibrant.exceptions import InputError
 
     if "all" in metrics:
         raise InputError(
-            "--metrics must be names of metrics, but one is 'all'. Every difference counts in the adjustment of "
-            "p-values, and all of them would hide one that matters: name a few, such as nll brier rms-debiased."
+            "--metrics must be names of metrics, but one is 'all'. p-values are adjusted for the number of "
+            "differences, so that all metrics would hide the one that matters: name a few, such as nll brier "
+            "rms-debiased."
         )
     return metrics
 
 
 def _check_sketches(options: Comparing, given: "Mapping[str, object]") -> None:
-    """Refuse options that the comparison of two sketches has no use for; a gate that is passed over would pass."""
+    """Refuse options that do not apply to two sketches: a gate that is ignored would seem to pass."""
     from calibrant.exceptions import InputError
 
     option = next((name for name, value in given.items() if value), options.first_of_rows)
     if option:
         raise InputError(
-            f"{option} is for models on the same rows, but sketches hold no rows: whether calibration has changed is "
-            "tested. Leave it out, or compare files of rows."
+            f"{option} is for models on the same rows, but sketches hold no rows: they are only tested for a change of "
+            "calibration. Leave it out, or compare files of rows."
         )
     options.check()
 
 
 def _check_kind(options: Comparing, given: "Mapping[str, object]") -> None:
-    """Refuse options that the comparison of forecasts, whose limits are formulas, has no use for."""
+    """Refuse options that do not apply to forecasts, whose limits are formulas."""
     from calibrant.exceptions import InputError
 
     named = {**given, "--resamples": first_given(options, ["resamples"])}
@@ -159,7 +160,7 @@ def _check_kind(options: Comparing, given: "Mapping[str, object]") -> None:
 
 
 def _named(files: list[Path]) -> dict[str, Path]:
-    """Return the files by the names of their models: without the extension, unless these are equal."""
+    """Return the files by model: the file name without extension, or the path if these names repeat."""
     from calibrant.exceptions import InputError
 
     if len(files) < 2:
@@ -185,7 +186,7 @@ def _baseline(models: "Collection[str]", baseline: str | None, no_worse_than: st
 
 
 def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
-    """Return which models are worse than the baseline; note which cannot be judged, and fail if none can."""
+    """Return the models that are worse than the baseline; warn of those that cannot be judged, and fail if none can."""
     from calibrant.cli import gates
     from calibrant.exceptions import DataWarning, InputError
 
@@ -202,9 +203,9 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
 def _read(
     named: dict[str, Path], options: Comparing, row_id: str | None, others: tuple[str | None, ...]
 ) -> "tuple[Mapping[str, object], Mapping[str, object]]":
-    """Read every file, keyed by the name of its model, with rows in the order of the first.
+    """Read every file, by the name of its model, with rows in the order of the first file.
 
-    Other columns are those of the first file.
+    Other columns are read from the first file.
     """
     names, files = [*named], [*named.values()]
     wanted = [others if file == files[0] else () for file in files]
@@ -232,7 +233,7 @@ def _ids(file: Path, column: str, found: "NDArray[np.generic]") -> dict[object, 
     rows = {value: row for row, value in enumerate(values)}
     if len(rows) < len(values):
         twice = next(value for row, value in enumerate(values) if rows[value] != row)
-        raise InputError(f"--id must name each row once, but {column} of {file.name} holds {twice!r} twice.")
+        raise InputError(f"--id must identify each row, but {column} of {file.name} holds {twice!r} more than once.")
     return rows
 
 
@@ -241,19 +242,19 @@ def _positions(wanted: dict[object, int], found: dict[object, int], files: str) 
 
     missing = [value for value in wanted if value not in found]
     if missing or len(found) > len(wanted):
-        what = f"the second lacks {missing[0]!r}" if missing else "the second has more"
+        what = f"the second lacks {missing[0]!r}" if missing else "the second has further rows"
         raise InputError(f"{files} must hold the same rows, but {what}.")
     return [found[value] for value in wanted]
 
 
 def are_sketches(files: tuple[Path, ...]) -> bool:
-    """Return whether all files are sketches, and refuse a mixture of sketches and rows."""
+    """Whether all files are sketches; refuse a mixture of sketches and rows."""
     from calibrant.cli.engines import SKETCH
     from calibrant.exceptions import InputError
 
     found = [file.suffix.lower() == SKETCH for file in files]
     if any(found) and not all(found):
-        raise InputError("compare needs either sketches or files of rows, but got both. Make a sketch of each file.")
+        raise InputError("compare takes either sketches or files of rows, but got both. Make a sketch of each file.")
     return any(found)
 
 
@@ -281,7 +282,7 @@ def compare_sketches(files: tuple[Path, ...], *, n_resamples: int, seed: int, js
 def _table(result: "ChangeTest", n_resamples: int) -> list[str]:
     width = max(len(name) for name in result.names)
     own = [
-        f"  {name:<{width}}  {count(n):>12} rows; log-odds {decimals(a)} + {decimals(b)} z, where z are the predicted "
+        f"  {name:<{width}}  {count(n):>12} rows; log-odds {decimals(a)} + {decimals(b)} z, where z is the predicted "
         "log-odds"
         for name, n, a, b in zip(result.names, result.n_samples, result.intercepts, result.slopes, strict=True)
     ]

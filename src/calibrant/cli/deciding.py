@@ -1,4 +1,4 @@
-"""The options about decisions: costs, thresholds, the risk of answers, the base rate."""
+"""Options about decisions: costs, thresholds, the risk of answers, the base rate."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 DECIDING = Group("Decisions", sort_key=3)
 
 LEVEL = 0.95
-"""Confidence of limits, if no other is named."""
+"""Default confidence of limits."""
 
 METHOD = "platt"
-"""The fix whose worth is shown by default: the one behind the best threshold."""
+"""The calibrator whose value is shown, which also gives the best threshold."""
 
 
 @Parameter(name="*", group=DECIDING)
@@ -30,44 +30,49 @@ class Deciding:
     """What decisions cost, how often answers may be wrong, and how frequent the event is."""
 
     cost_fp: Annotated[
-        float | None, Parameter(help="Cost of acting where the event does not happen: a false positive.")
+        float | None, Parameter(help="Cost of a false positive: acting although the event does not happen.")
     ] = None
-    cost_fn: Annotated[float | None, Parameter(help="Cost of not acting where it does: a false negative.")] = None
+    cost_fn: Annotated[
+        float | None, Parameter(help="Cost of a false negative: not acting although the event happens.")
+    ] = None
     threshold: Annotated[
         float | None,
-        Parameter(help="Act from this probability on; by default the best threshold for the costs, if calibrated."),
+        Parameter(
+            help="Act if the probability is at least this; by default the best threshold for the costs if the "
+            "model is calibrated."
+        ),
     ] = None
     max_risk: Annotated[
-        float | None, Parameter(help="Largest acceptable error rate: find how many rows can be answered within it.")
+        float | None, Parameter(help="Largest acceptable error rate; shows how many rows can be answered within it.")
     ] = None
-    confidence: Annotated[float, Parameter(help="Confidence of the limits of costs and risks.")] = LEVEL
+    confidence: Annotated[float, Parameter(help="Confidence level of the limits of costs and risks.")] = LEVEL
     base_rate: Annotated[
         str | None,
         Parameter(
-            help="Share of class 1 where predictions are used, or of all classes, comma-separated: corrects them. "
-            "Or a file with predictions of rows from there, without labels: estimates it."
+            help="Share of class 1, or comma-separated shares of all classes, where the model is used: corrects the "
+            "predictions for it. Or a file of predictions from there, without labels, to estimate the share from."
         ),
     ] = None
 
     @property
     def is_used(self) -> bool:
-        """Whether anything differs from an evaluation without decisions."""
+        """Whether any of these options is given."""
         return self.is_asked or self.base_rate is not None
 
     @property
     def is_asked(self) -> bool:
-        """Whether anything is to be said about decisions."""
+        """Whether decisions are to be examined."""
         return any(value is not None for value in (self.cost_fp, self.cost_fn, self.threshold, self.max_risk))
 
     def check(self, *, of_rows: bool, as_they_are: bool = True) -> None:
-        """Refuse options that mean nothing, before anything is read.
+        """Refuse impossible or useless options, before anything is read.
 
         Parameters
         ----------
         of_rows : bool
-            Whether rows of class predictions are read, which all of them need.
+            Whether rows of class predictions are read, which all of these options need.
         as_they_are : bool, default=True
-            Whether these are the predictions of one model, without a fix: only then a file of new rows belongs to them.
+            Whether one model is judged, without a fix: only then can a base rate be estimated from a file.
         """
         from calibrant.exceptions import InputError
 
@@ -78,8 +83,8 @@ class Deciding:
             )
         if self.confidence != LEVEL and not self.is_asked and not self.population:
             raise InputError(
-                "--confidence is for limits of costs, risks and estimated base rates, but none is asked for. Ask for "
-                "one, for example with --max-risk, or leave --confidence out."
+                "--confidence is for limits of costs, risks and estimated base rates, but none of them is requested. "
+                "Request one, for example with --max-risk, or leave --confidence out."
             )
         for name in ("threshold", "max_risk", "confidence"):
             value = getattr(self, name)
@@ -89,7 +94,7 @@ class Deciding:
         self._check_base_rate(as_they_are=as_they_are)
 
     def check_rows(self, models: "dict[str, Predictions]") -> None:
-        """Refuse rows that what is asked is not for, before they are judged."""
+        """Refuse rows that the options do not apply to, before they are judged."""
         from calibrant.decisions.selective import check_equal
         from calibrant.exceptions import InputError
 
@@ -102,7 +107,7 @@ class Deciding:
                     raise InputError(f"{name}: {error}") from error
 
     def _check_base_rate(self, *, as_they_are: bool) -> None:
-        """Refuse a base rate that is no share and no file, or that does not belong to what is asked."""
+        """Refuse a base rate that is neither a share nor a file, or that does not fit the other options."""
         from calibrant.cli.shifting import are_numbers, as_numbers
         from calibrant.exceptions import InputError
 
@@ -111,25 +116,26 @@ class Deciding:
         if self.max_risk is not None:
             raise InputError(
                 "--max-risk promises an error rate by counting rows, but --base-rate gives rows of different classes "
-                "different weights. Ask for one of them at a time."
+                "different weights. Use one of them at a time."
             )
         if self.population:
             if not as_they_are:
                 raise InputError(
-                    "--base-rate FILE estimates from the predictions of one model, as they are: with several models, "
-                    "or with --calibrate, name a share. To estimate after a fix, write both files with calibrant apply."
+                    "--base-rate FILE estimates the share from the predictions of one model without a fix. With "
+                    "several models, or with --calibrate, give a share; to estimate it after a fix, write both files "
+                    "with calibrant apply first."
                 )
             return
         if not are_numbers(self.base_rate):
             raise InputError(
-                "--base-rate must be a share such as 0.02, one for each class such as 0.5,0.3,0.2, or a file with "
-                f"predictions of rows from there, but {self.base_rate!r} is no number, and there is no such file."
+                "--base-rate must be a share such as 0.02, one share per class such as 0.5,0.3,0.2, or a file of "
+                f"predictions to estimate it from, but {self.base_rate!r} is not a number, and there is no such file."
             )
         as_numbers(self.base_rate, "--base-rate")
 
     @property
     def population(self) -> list[Path]:
-        """The files whose base rate is to be estimated; none if it is given."""
+        """The files from which the base rate is estimated; none if it is given as a number."""
         from calibrant.cli.shifting import are_numbers
         from calibrant.io.paths import as_paths
 
@@ -142,15 +148,15 @@ class Deciding:
 
     @property
     def costs(self) -> "Costs | None":
-        """The costs, those of the threshold if only that is given, or None."""
+        """The costs, or those for which the threshold is best if only that is given; else None."""
         from calibrant.exceptions import InputError
 
         given = {"--cost-fp": self.cost_fp, "--cost-fn": self.cost_fn}
         missing = [name for name, value in given.items() if value is None]
         if len(missing) == 1:
             raise InputError(
-                f"--cost-fp and --cost-fn belong together, but {missing[0]} is missing. Only their ratio decides, so "
-                "that one of them may be 1."
+                f"--cost-fp and --cost-fn belong together, but {missing[0]} is missing. Only their ratio matters, so "
+                "one of them may be 1."
             )
         for name, value in given.items():
             if value is not None and not 0 < value < float("inf"):
@@ -164,7 +170,7 @@ class Deciding:
         return None if self.threshold is None else Costs.at(self.threshold)
 
     def moved(self, predictions: "Predictions", options: "Judging") -> "tuple[Predictions, DecisionReport]":
-        """Return the predictions for the base rate, with weights of their rows, and how that was done."""
+        """Return predictions and row weights adjusted to the base rate, and a report of the adjustment."""
         from calibrant.results import DecisionReport
 
         if self.base_rate is None:
@@ -184,7 +190,7 @@ class Deciding:
     def decide(
         self, models: "dict[str, Predictions]", there: "DecisionReport", options: "Judging", change: str = ""
     ) -> "DecisionReport":
-        """Return what is asked about these models, of which the last may be a fix of the first by `change`."""
+        """Return the requested results for these models; with `change`, the last is the first, fixed by this method."""
         from calibrant.cli.show import progress_bar
 
         if not self.is_asked:
@@ -202,7 +208,7 @@ class Deciding:
         change: str,
         progress: "Progress",
     ) -> "tuple[dict[str, Decisions], DecisionChange | None]":
-        """Return what is asked about each model, and about the change."""
+        """Return the requested results for each model, and for the change."""
         from calibrant.decisions import DecisionPlan
         from calibrant.exceptions import InputError
 
@@ -226,7 +232,7 @@ class Deciding:
     def examine(
         self, predictions: "Predictions", there: "DecisionReport", name: str, options: "Judging"
     ) -> "DecisionReport":
-        """Return what is asked about one set of predictions, with the worth of a fix if there are costs and rows."""
+        """Return the requested results for one model, and what a fix is worth if there are costs and enough rows."""
         from calibrant.advice import calibrate_held_out
         from calibrant.cli.show import progress_bar
         from calibrant.decisions.plan import can_fit

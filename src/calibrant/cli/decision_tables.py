@@ -31,13 +31,13 @@ from calibrant.results.decision_words import (
 
 
 def print_base_rate(report: DecisionReport) -> None:
-    """Print what a base rate has done, if there is one: before the verdict, as it says how to read that."""
+    """Print what the base rate has changed, if one is given, before the verdict that depends on it."""
     if report.base_rate:
         print_lines([base_rate_words(report), *filter(None, [population_words(report)]), ""])
 
 
 def print_decisions(report: DecisionReport) -> None:
-    """Print what was found about the first of the models, and what a fix changes."""
+    """Print the results for the first model, and what a fix changes."""
     found = next(iter(report.models.values()), None)
     if found is None:
         return
@@ -114,7 +114,7 @@ def _in_brackets(found: Interval) -> str:
 
 
 def _why(curve: RiskCoverage) -> list[str]:
-    """Say what the brackets are, or why there are none."""
+    """Say why the areas have no limits, if they have none."""
     first = next(iter(curve.areas.values()))
     return [f"No limits of the areas: {first.reason}."] if first.low is None and first.reason else []
 

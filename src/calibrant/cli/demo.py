@@ -1,4 +1,4 @@
-"""`calibrant demo`: a real experiment on the logits of networks that come with the package."""
+"""`calibrant demo`: a real experiment on logits that come with the package."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +22,11 @@ def demo(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Calibrate two networks for Fashion-MNIST in several ways, and show which differences exceed chance.
+    """Calibrate two networks for Fashion-MNIST in several ways, and compare the results.
 
-    The networks were trained with cross entropy and fine-tuned with focal loss; their logits come with the package, and
-    nothing is trained. It takes about half a minute. OUT/index.html compares all pipelines, OUT/report.html looks
-    closely at one network before and after temperature scaling.
+    One network was trained with cross entropy, the other fine-tuned with focal loss. Their logits come with the
+    package, so nothing is trained, and the demo takes about half a minute. OUT/index.html compares all pipelines;
+    OUT/report.html shows one network in detail, before and after temperature scaling.
 
     For example:
       calibrant demo
@@ -37,7 +37,7 @@ def demo(
     out
         Folder for the pages and tables.
     resamples
-        Bootstrap samples of the test rows, shared by all pipelines; at least 50.
+        Number of bootstrap samples of the test rows, shared by all pipelines; at least 50.
     seed
         Seed of the redraws behind the verdicts.
     """

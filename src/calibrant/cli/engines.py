@@ -1,4 +1,4 @@
-"""Many files, or more rows than memory holds, by a sketch: on this machine, on Dask or on Spark."""
+"""Sketches of many files, or of more rows than fit into memory: on this machine, on Dask or on Spark."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ENGINES = Group("Many files", sort_key=5)
 
 INPUT = Path("/dev/stdin")
-"""Stands for standard input: the command replaces - by it."""
+"""Standard input; the command replaces - by it."""
 
 SKETCH = ".sketch"
 """Suffix of saved sketches."""
@@ -26,15 +26,17 @@ SKETCH = ".sketch"
 @Parameter(name="*", group=ENGINES)
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """How to go through files in bounded memory."""
+    """How to process files in bounded memory."""
 
     engine: Annotated[
         Literal["local", "dask", "spark"] | None,
         Parameter(help="Summarise the files in a sketch, in bounded memory: on this machine or on a cluster."),
     ] = None
-    scheduler: Annotated[str | None, Parameter(help="Address of a Dask scheduler; by default on this machine.")] = None
+    scheduler: Annotated[
+        str | None, Parameter(help="Address of a Dask scheduler; by default one is started on this machine.")
+    ] = None
     master: Annotated[
-        str | None, Parameter(help="Spark master, such as spark://host:7077; by default this machine.")
+        str | None, Parameter(help="Spark master, such as spark://host:7077; by default on this machine.")
     ] = None
     skip_bad: Annotated[
         bool, Parameter(help="Skip files that cannot be read and rows that are not predictions, and count them.")
@@ -42,7 +44,7 @@ class Engine:
 
     waves: Annotated[
         int | None,
-        Parameter(help="Random waves, such as 256, for SKCE of more than two classes from a sketch; by default none."),
+        Parameter(help="Number of random waves, such as 256; a sketch of more than two classes needs them for SKCE."),
     ] = None
 
     def check(self, files: Sequence[Path], source: "EitherSource") -> None:
@@ -52,7 +54,7 @@ class Engine:
         ----------
         files : sequence of Path
         source : EitherSource
-            What says how to read them.
+            The options that say how to read them.
         """
         from calibrant.cli.options import first_given
         from calibrant.exceptions import InputError
@@ -66,18 +68,18 @@ class Engine:
         if _are_saved(files):
             if option := own or source.first_of_rows:
                 raise InputError(
-                    f"{option} says how to read rows, but {SKETCH} files were made from rows before. Leave it out, or "
+                    f"{option} says how to read rows, but {SKETCH} files hold no rows. Leave it out, or "
                     "give it to calibrant sketch when they are made."
                 )
         else:
             self._check(is_sketched=self._is_sketched(files))
 
     def takes(self, files: Sequence[Path]) -> bool:
-        """Whether the files are sketches or are to be sketched, so that no rows are read."""
+        """Whether the files are sketches or will be sketched, so that no rows are kept."""
         return _are_saved(files) or self.makes_sketch(files)
 
     def sketch(self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None) -> "AnySketch | None":
-        """Return the sketch of the files, if they are to be sketched or are sketches; otherwise None."""
+        """Return the sketch of the files if they are sketches or are to be sketched; otherwise None."""
         if _are_saved(files):
             return _loaded(files)
         if not self.makes_sketch(files):
@@ -87,7 +89,7 @@ class Engine:
     def run(
         self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None, by: str | None = None
     ) -> "Sketched":
-        """Go through the files."""
+        """Sketch the files, and print what was left out."""
         from calibrant.cli import outputs, show
         from calibrant.scale.reading import files_of
 
@@ -105,14 +107,14 @@ class Engine:
         return found
 
     def makes_sketch(self, files: Sequence[Path]) -> bool:
-        """Whether files are gone through in bounded memory; saved sketches are not."""
+        """Whether a sketch is to be made of the files, which are not saved sketches."""
         return not _are_saved(files) and self._is_sketched(files)
 
     def _is_sketched(self, files: Sequence[Path]) -> bool:
         return self.engine is not None or any(file.is_dir() for file in files)
 
     def _check(self, *, is_sketched: bool) -> None:
-        """Refuse options of rows that would have no effect, or mean nothing."""
+        """Refuse options of engines that would have no effect, or are impossible."""
         from calibrant._border.checks import check_count
         from calibrant.exceptions import InputError
 
@@ -179,7 +181,7 @@ def _are_saved(files: Sequence[Path]) -> bool:
 
 
 def _first(names: Sequence[str], options: Mapping[str, Any], *, skip_bad: bool) -> "Reading":
-    """Choose the columns at the first file that can be read."""
+    """Choose the columns by the first file that can be read."""
     from calibrant.exceptions import InputError
     from calibrant.scale.reading import Reading
 
@@ -207,7 +209,7 @@ def _loaded(files: Sequence[Path]) -> "AnySketch":
 
 @contextmanager
 def _from_input(files: Sequence[Path]) -> Iterator[list[Path]]:
-    """Replace standard input by a file with what it holds, which need not fit into memory."""
+    """Replace standard input by a temporary file with its content, which may exceed the memory."""
     if INPUT not in files:
         yield list(files)
         return

@@ -1,4 +1,4 @@
-"""`calibrant evaluate`: a verdict in words, then a table."""
+"""`calibrant evaluate`: a verdict in words, then a table of metrics."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,9 +28,10 @@ def evaluate(
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
     fail_unless_within: Annotated[bool, Parameter(group=JUDGING, negative="")] = False,
 ) -> int:
-    """Say whether the predictions in FILES are calibrated, in which direction they err, and by how much.
+    """Judge whether the predictions in FILES are calibrated, and how they err.
 
-    Predictive distributions are read with --mean and --sd, with --draws or with --quantiles.
+    The verdict says in which direction and by how much; a table of metrics follows. Forecasts (predictive
+    distributions) are read with --mean and --sd, with --draws or with --quantiles.
 
     For example:
       calibrant evaluate predictions.csv --label y --probs 'proba_*'
@@ -51,14 +52,15 @@ def evaluate(
     ----------
     files
         CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels. The rows of several
-        files, or of all that match a pattern, are taken together. Sketches are added; a folder, or --engine, makes one.
+        files, or of all files that match a pattern, are judged together. Saved sketches are added up; a folder, or
+        --engine, makes a sketch.
     metrics
-        What to compute and show: "all", or names such as ece nll; by default a selection.
+        Metrics to compute and show: "all", or names such as ece nll; by default a selection.
     fail_if
-        Exit with code 1 if all rows together, regardless of --by, meet a condition like 'ece>0.05'. Repeatable.
+        Exit with code 1 if a condition such as 'ece>0.05' holds for all rows together, regardless of --by. Repeatable.
     fail_unless_within
         Exit with code 1 unless the upper confidence limit of the calibration error of all rows is at most --tolerance.
-        With too few rows this cannot be shown, so the command fails.
+        Too few rows cannot show that, so the command fails.
     """
     from calibrant import metrics as every
     from calibrant.cli import gates, metric_tables, show
@@ -88,7 +90,7 @@ def _print(
     deciding: Deciding,
     metrics: "tuple[Sequence[str], Sequence[str]]",
 ) -> "Assessment":
-    """Print the verdict as soon as it is known, then the first metrics; the others are only computed."""
+    """Print the verdict as soon as it is known, then the shown metrics; those of gates are only computed."""
     from calibrant.cli import metric_tables, show
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
@@ -115,7 +117,7 @@ def _print(
         show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{_about_cells(found)}")
         metric_tables.print_metrics(found, names)
         show.print_lines(_about_answers(predictions, names))
-    if groups is not None or isinstance(predictions, Mapping):  # Of sketches.
+    if groups is not None or isinstance(predictions, Mapping):  # A mapping is a sketch per group.
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
     _print_rest(found, report, options)
@@ -123,14 +125,14 @@ def _print(
 
 
 def _about_cells(found: "Assessment") -> str:
-    """Say what comes from fine cells in place of the rows."""
+    """Say what was computed from fine cells instead of rows."""
     if found.settings.get("cells"):
-        return ", judged by fine cells that stand for them"
+        return ", summarised in fine cells"
     return ", ranges by chance from fine cells" if found.settings.get("cells_of_confidence") else ""
 
 
 def _about_answers(predictions: object, names: "Sequence[str]") -> "Iterator[str]":
-    """Say why the accuracy of confidences in answers is not the share of right answers, where it is not."""
+    """Explain, where they differ, why the accuracy of confidences in answers is not the share of right answers."""
     from calibrant.metrics.selective import ANSWERS
     from calibrant.predictions import Predictions
 
@@ -139,13 +141,13 @@ def _about_answers(predictions: object, names: "Sequence[str]") -> "Iterator[str
     if (predictions.predicted == 0).any():
         right = float(predictions.weights @ (predictions.labels == 1) / predictions.weights.sum())
         yield (
-            f"accuracy: of saying that an answer is right if its confidence is above one half; {percent(right, 1)} of "
-            "the answers are right"
+            f"accuracy: of calling an answer right if its confidence is above one half; {percent(right, 1)} of the "
+            "answers are right"
         )
 
 
 def _print_rest(found: "Assessment", report: "DecisionReport | None", options: Judging) -> None:
-    """Print all as JSON, or else what follows the metrics: groups and decisions."""
+    """Print everything as JSON, or else what follows the metrics: groups and decisions."""
     from calibrant.cli import show
     from calibrant.results import as_record
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from calibrant.results import Comparison, ExperimentResult, ExperimentStatus
 
 HEADING = 14
-"""Columns of a terminal that the heading of a metric takes."""
+"""Width of the heading of a metric, in characters."""
 
 COLUMNS = 4
-"""Number of metrics side by side in a terminal of 80 columns."""
+"""Number of metrics that fit side by side into a terminal of 80 columns."""
 
 experiment = App(
     name="experiment",
@@ -33,9 +33,9 @@ experiment = App(
 def run(
     config: Annotated[str, Parameter(group=INPUT)], /, *, out: Out, json: Json = False, quiet: Quiet = False
 ) -> None:
-    """Run the experiment that CONFIG describes, or the steps that are still missing.
+    """Run the experiment that CONFIG describes, or the steps of it that are still missing.
 
-    It may be stopped at any time; the same command continues it.
+    A run may be stopped at any time; the same command continues it.
 
     For example:
       calibrant experiment run digits --out digits
@@ -46,7 +46,7 @@ def run(
     config
         A TOML file, or the name of a shipped config: demo, digits, fashion-mnist, fashion-mnist-logits.
     out
-        Folder for the results, and for the files that let a run continue.
+        Folder for the results, and for the files from which a run continues.
     """
     from calibrant.cli import outputs, show
     from calibrant.lab import experiment as experiments
@@ -64,7 +64,7 @@ def run(
 
 @experiment.command
 def status(folder: File, /, *, json: Json = False) -> int:
-    """Show the progress of the experiment in FOLDER; every file is verified.
+    """Show the progress of the experiment in FOLDER, after verifying every file.
 
     The exit code is 1 if steps are still missing.
 
@@ -114,7 +114,7 @@ def show_result(folder: File, /, *, json: Json = False) -> None:
 
 @contextmanager
 def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Callable[[str], None]]]:
-    """Show a bar with the name of the step on standard error; without a terminal, a line for each step."""
+    """Show a bar with the name of the step on standard error; without a terminal, print a line per step."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from calibrant.cli.outputs import console
@@ -166,7 +166,7 @@ def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("pipeline", overflow="fold")
     for metric in metrics:
-        # Names are long; they are broken at their hyphens, so that none is cut.
+        # Long names are broken at their hyphens, so that none is cut off.
         table.add_column(fill(metric, HEADING), justify="right", no_wrap=True)
     for model in comparison.models:
         entries = [comparison.entry(model, metric) for metric in metrics]

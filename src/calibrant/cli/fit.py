@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 BY_PASSES = ("ts", "vs", "ms")
-"""What is fitted by passes over files if there is an engine."""
+"""Methods that an engine fits by passes over the files."""
 
 
 def fit(
@@ -37,8 +37,8 @@ def fit(
 ) -> None:
     """Learn a calibrator from the predictions and labels in FILES, and save it.
 
-    Predictive distributions are read with --mean and --sd, with --draws or with --quantiles.
-    Use rows that the model was not trained on and that it will not be evaluated on afterwards.
+    Use rows that the model was not trained on, and on which it will not be evaluated afterwards.
+    Forecasts (predictive distributions) are read with --mean and --sd, with --draws or with --quantiles.
 
     For example:
       calibrant fit validation.csv
@@ -52,20 +52,20 @@ def fit(
     Parameters
     ----------
     files
-        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class and a column of labels. The rows of several
-        files are taken together. A sketch of two classes serves as well. With --engine, or a folder, ts, vs and ms are
-        fitted by a few passes over the files, others to a sketch.
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels, or a sketch of two
+        classes. The rows of several files are taken together. With --engine, or for a folder, ts, vs and ms are fitted
+        by a few passes over the files, and other methods to a sketch.
     method
-        Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
-        quotation marks. By default ts; for forecasts shift-scale, for quantiles quantile-shift, for draws
+        Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm' (the shell needs the
+        quotation marks). Default: ts; for a mean and sd, shift-scale; for quantiles, quantile-shift; for draws,
         inflate, or inflate-moments if there are fewer than 50; with --features, groups, which fixes groups of rows
         whose predictions are off.
     features
-        Columns of features that groups are made of: a pattern like 'x_*', or a comma-separated list; with --method
-        groups, by default all other columns. The file given to calibrant apply must have those that the steps name.
+        Columns of features that define groups: a pattern such as 'x_*', or a comma-separated list. With --method
+        groups, by default all other columns. Files given to calibrant apply need the columns that were used.
     raw_logits
-        The columns hold logits, and the calibrator maps the logits themselves, not the probabilities: for vs, ms,
-        iop-diag and irova. A constant added to a row then matters. calibrant apply needs --logits.
+        The columns hold logits, and the calibrator (vs, ms, iop-diag or irova) maps these instead of the
+        probabilities, so that a constant added to a row matters. calibrant apply then needs --logits.
     out
         Where to write the calibrator; it must end in .json.
     """
@@ -101,27 +101,25 @@ def fit(
 
 
 def _check_engine(engine: Engine, files: list[Path], *, raw_logits: bool, of_groups: bool) -> None:
-    """Refuse to go through files in bounded memory for what needs their rows, and what no fit has a use for."""
+    """Refuse a sketch for methods that need rows, and options that no fit uses."""
     from calibrant.exceptions import InputError
 
     if engine.waves is not None:
-        raise InputError(
-            "--waves is for the kernel error of evaluate and report, but no calibrator uses it. Remove it."
-        )
+        raise InputError("--waves is for the kernel error of evaluate and report; no calibrator uses it. Remove it.")
     option = "--raw-logits" if raw_logits else "the fix of groups" if of_groups else ""
     if option and engine.takes(files):
         raise InputError(f"{option} needs rows in memory, but they are read as a sketch. Leave out one of them.")
 
 
 def _check_groups(source: EitherSource, *, raw_logits: bool) -> None:
-    """Refuse to fix groups of what they cannot be fixed for."""
+    """Refuse to fix groups of forecasts or of raw logits."""
     from calibrant.exceptions import InputError
 
     if source.are_forecasts or raw_logits:
         what = "forecasts" if source.are_forecasts else "raw logits"
         raise InputError(
             f"groups are fixed by the log-odds of classes, but the options are for {what}. Leave out --features, or "
-            "fit each group in a file of its own."
+            "fit each group from a separate file."
         )
 
 
@@ -168,7 +166,7 @@ def _fit_classes(
 
 
 def _fit_passes(paths: list[Path], method: str, source: Source, engine: Engine, out: Path) -> None:
-    """Learn a calibrator by passes over files of which few rows are in memory at a time."""
+    """Learn a calibrator by passes over files, with few rows in memory at a time."""
     from calibrant.calibrators.store import save
     from calibrant.cli import show
 
@@ -206,13 +204,13 @@ def _read(files: list[Path], source: Source, engine: Engine) -> "Predictions":
 
 
 def _refuse_redirection(method: str) -> None:
-    """Refuse to run if the shell has read ts>irm, without quotation marks, as output to a file named irm."""
+    """Refuse to run if the shell has taken an unquoted ts>irm for a redirection to a file named irm."""
     from calibrant.calibrators import CALIBRATORS
     from calibrant.exceptions import InputError
 
     try:
         output = os.fstat(sys.stdout.fileno())
-    except (OSError, ValueError):  # Output to a window or into memory.
+    except (OSError, ValueError):  # Standard output is no file.
         return
     for name in CALIBRATORS:
         if Path(name).is_file() and os.path.samestat(output, Path(name).stat()):
@@ -223,7 +221,7 @@ def _refuse_redirection(method: str) -> None:
 
 
 def _raw(method: str) -> "Calibrator":
-    """Return a calibrator of raw logits, if there is one by that name."""
+    """Return the calibrator of this name for raw logits; refuse a method that cannot use them."""
     from calibrant.calibrators.compose import parse
     from calibrant.exceptions import InputError
 
@@ -250,7 +248,7 @@ def _read_raw(files: list[Path], source: Source) -> "tuple[Predictions, FloatArr
 
 
 def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None) -> None:
-    """Fit a calibrator to predictions, which have been checked, or to the raw logits behind them."""
+    """Fit a calibrator to checked predictions, or to the raw logits behind them."""
     import numpy as np
 
     from calibrant.calibrators.given import warn_of_impossible_labels
@@ -259,7 +257,7 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
     if logits is not None:
         calibrator.learn_from(logits, predictions.labels, predictions.weights)
         return
-    log_probs = predictions.with_labels(predictions.labels).log_probs  # Not kept: as large as the probabilities.
+    log_probs = predictions.with_labels(predictions.labels).log_probs  # Not cached: as large as probs.
     warn_of_impossible_labels(calibrator, log_probs, predictions.labels, predictions.weights)
     calibrator.learn(log_probs, predictions.labels, predictions.weights)
 
@@ -267,7 +265,7 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
 def in_sample(
     calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None
 ) -> "tuple[dict[str, Estimate], dict[str, Estimate], float]":
-    """Return the measures before and after, and the share of the rows with another predicted class."""
+    """Return the measures before and after, and the share of rows whose predicted class has changed."""
     import numpy as np
 
     from calibrant.metrics import METRICS
@@ -278,7 +276,7 @@ def in_sample(
 
 
 def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None") -> "Predictions":
-    """Return calibrated predictions, block by block: all logarithms at once would double the memory."""
+    """Return calibrated predictions, computed in blocks: all logarithms at once would double the memory."""
     import numpy as np
 
     from calibrant._core.steps import told

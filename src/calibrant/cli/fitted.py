@@ -1,4 +1,4 @@
-"""What commands say of a calibrator and of the rows that it was fitted on."""
+"""What commands print about a calibrator and the rows that it was fitted on."""
 
 import json as json_text
 import math
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MEASURES = ("nll", "brier", "ece", "accuracy")
-"""What is printed before and after."""
+"""Metrics that are printed before and after."""
 
 
 OPTIMISTIC = (
@@ -28,11 +28,11 @@ OPTIMISTIC = (
 
 
 LONGEST = 8
-"""More numbers than this are not printed one by one."""
+"""Longest list of numbers that is printed in full."""
 
 
 def print_fitted(heading: str, lines: Iterable[str], record: Mapping[str, Any], out: Path, *, json: bool) -> None:
-    """Print what was learnt, in lines, and how it measures on the rows of the fit; or all of it as JSON, the record."""
+    """Print what was learnt and the metrics on the rows of the fit; with `json`, the record instead."""
     from calibrant.cli import show
 
     if json:
@@ -60,12 +60,12 @@ def fingerprint(probs: "FloatArray") -> str:
 
 
 def are_rows_of_fit(stored: "StoredCalibrator", rows: str | None) -> bool:
-    """Return whether the rows with this fingerprint are those of the fit; without one it is not known."""
+    """Whether the rows with this fingerprint are those of the fit; False if there is no fingerprint."""
     return rows is not None and stored.details.get("fingerprint") == rows
 
 
 def warn_if_fitted_here(stored: "StoredCalibrator", rows: str | None) -> None:
-    """Warn that the rows with this fingerprint are those of the fit, if they are."""
+    """Warn if the rows with this fingerprint are those of the fit."""
     from calibrant.exceptions import DataWarning
 
     if are_rows_of_fit(stored, rows):
@@ -74,7 +74,7 @@ def warn_if_fitted_here(stored: "StoredCalibrator", rows: str | None) -> None:
 
 
 def law_fingerprint(law: "Distribution") -> str | None:
-    """Return a fingerprint that distinguishes sets of forecasts; None if all are the same, as other rows are then."""
+    """Return a fingerprint that distinguishes sets of forecasts; None if all forecasts are equal."""
     import numpy as np
 
     numbers = law.draws if hasattr(law, "draws") else law.values if hasattr(law, "values") else None
@@ -83,7 +83,7 @@ def law_fingerprint(law: "Distribution") -> str | None:
 
 
 def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:
-    """Return what a file of a fitted calibrator says about its method and the rows that it was fitted on."""
+    """Return the details of a fit that are stored with the calibrator."""
     law = forecasts.distribution
     return {
         "method": method,
@@ -94,7 +94,7 @@ def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:
 
 
 def learnt(calibrator: object) -> dict[str, object]:
-    """Return what a calibrator and those inside it have learnt, as numbers and texts."""
+    """Return the learnt values of a calibrator, and of those inside it, as numbers and texts."""
     import numpy as np
 
     from calibrant.calibrators.estimator import Estimator
@@ -114,7 +114,7 @@ def learnt(calibrator: object) -> dict[str, object]:
 
 
 def _short(value: "ArrayLike", plain: "ArrayLike") -> object:
-    """Return a number or a few of them; of more, their count."""
+    """Return a few numbers as they are, and for more of them their shape."""
     import numpy as np
 
     numbers = np.atleast_1d(plain)
@@ -126,7 +126,7 @@ def _short(value: "ArrayLike", plain: "ArrayLike") -> object:
 
 
 def describe(found: Mapping[str, object], indent: str = "") -> Iterator[str]:
-    """Yield what was learnt line by line."""
+    """Yield lines that describe what was learnt."""
     yield f"{indent}{found['class']}"
     for name, value in found.items():
         if isinstance(value, dict):
@@ -147,5 +147,5 @@ def _text(value: object) -> str:
 
 
 def listed(columns: Sequence[str]) -> str:
-    """Return names of columns, of many the first and the last."""
+    """Return names of columns; if there are many, only the first two and the last."""
     return ", ".join(columns) if len(columns) <= 4 else f"{columns[0]}, {columns[1]}, ..., {columns[-1]}"

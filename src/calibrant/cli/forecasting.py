@@ -1,4 +1,4 @@
-"""What `calibrant fit` and `apply` do with predictive distributions."""
+"""Calibration of forecasts in `calibrant fit` and `apply`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from calibrant.forecasts import Distribution
 
 MEASURES = ("crps-fair", "crps", "log-score", "interval-coverage", "interval-width", "mace")
-"""What is printed before and after, as far as the laws have it."""
+"""Metrics that are printed before and after, if they apply to the laws."""
 
 USUAL = {"Normal": "shift-scale", "Quantiles": "quantile-shift"}
-"""The method for each kind of laws, if none is named; ensembles have the one that recommend tries."""
+"""Default method for each kind of laws; for ensembles, the first that `recommend` tries."""
 
 
 def fit_forecasts(
     files: "Sequence[Path]", source: "EitherSource", method: str | None, options: "IntervalOptions", out: Path
 ) -> None:
-    """Learn a calibrator from predictive distributions and observed values, save it, and say what it learnt."""
+    """Learn a calibrator from forecasts and observed values, save it, and print what it learnt."""
     from calibrant.calibrators.forecasts import forecast_calibrator_name, parse_forecast
     from calibrant.calibrators.store import save
     from calibrant.cli import show
@@ -58,7 +58,7 @@ def fit_forecasts(
 
 
 STEPS = 2
-"""Before a file is written again: its forecasts are read, and calibrated."""
+"""Steps before a file is written again: its forecasts are read, and calibrated."""
 
 
 def _usual(law: "Distribution") -> str:

@@ -1,4 +1,4 @@
-"""Gates: conditions on metrics that turn into the exit code."""
+"""Gates: conditions on metrics that determine the exit code."""
 
 import math
 import operator
@@ -30,9 +30,9 @@ class Gate(NamedTuple):
 
 
 def check_gates(gates: Sequence[str], known: Sequence[str], more: Collection[str] = ()) -> None:
-    """Refuse conditions that are not like "ece>0.05", before anything long is computed.
+    """Refuse conditions that are not of the form "ece>0.05", before long work.
 
-    `known` are the metrics that will be computed, `more` those that --metrics could add.
+    `known` are the metrics that will be computed; `more` are those that --metrics could add.
     """
     for gate in gates:
         name = _read(gate).metric
@@ -44,7 +44,7 @@ def check_gates(gates: Sequence[str], known: Sequence[str], more: Collection[str
 
 
 def metrics_of(gates: Sequence[str]) -> list[str]:
-    """Return the metrics that conditions are about."""
+    """Return the metrics in these conditions."""
     return [_read(gate).metric for gate in gates]
 
 
@@ -52,7 +52,7 @@ def _read(gate: str) -> Gate:
     parts = _GATE.fullmatch(gate)
     if parts is None:
         raise InputError(
-            f"--fail-if must be a metric, one of > >= < <=, and a number, like 'ece>0.05', but is {gate!r}."
+            f"--fail-if must be a metric, one of > >= < <=, and a number, such as 'ece>0.05', but is {gate!r}."
         )
     try:
         limit = float(parts[3])
@@ -66,18 +66,18 @@ def _read(gate: str) -> Gate:
 def _remedy(name: str, known: Sequence[str], more: Collection[str]) -> str:
     if name in more:
         return " Add it to --metrics."
-    return suggestion(name.lower(), [*known, *more]) or f" There are: {', '.join(known)}."
+    return suggestion(name.lower(), [*known, *more]) or f" Metrics: {', '.join(known)}."
 
 
 def failed(gates: Sequence[str], values: Mapping[str, float], model: str) -> list[str]:
-    """Return the conditions that the values of a model meet, in words."""
+    """Return the conditions that hold for the values of a model, in words."""
     found, unknown = [], []
     for gate in gates:
         name, holds, limit = _read(gate)
         value = values.get(name, math.nan)
         if math.isnan(value):
             unknown.append(
-                f"--fail-if {gate!r} cannot be judged: these rows, perhaps too few, give no {name}. Drop it."
+                f"--fail-if {gate!r} cannot be judged: these rows, perhaps too few, have no {name}. Leave it out."
             )
         elif holds(value, limit):
             found.append(f"{model}: {gate.strip()}, its {name} is {significant(value, 4)}")
@@ -87,7 +87,7 @@ def failed(gates: Sequence[str], values: Mapping[str, float], model: str) -> lis
 
 
 def not_within(verdict: Verdict, model: str) -> list[str]:
-    """Return in words why a verdict does not show that the error is within the tolerance."""
+    """Explain why a verdict does not show that the error is within the tolerance; nothing if it does."""
     if verdict.size == "within tolerance":
         return []
     known = significant(verdict.error)
@@ -101,7 +101,7 @@ def not_within(verdict: Verdict, model: str) -> list[str]:
 
 
 def worse_than_baseline(comparison: Comparison) -> list[str]:
-    """Return which models are significantly or infinitely worse than the baseline, and in what."""
+    """Return the models that are significantly or infinitely worse than the baseline, and in which metrics."""
     found = []
     for entry in comparison.entries:
         difference = entry.difference
@@ -114,7 +114,7 @@ def worse_than_baseline(comparison: Comparison) -> list[str]:
 
 
 def not_judged(comparison: Comparison) -> list[str]:
-    """Return which models cannot be compared with the baseline, in which metrics, and why."""
+    """Return the models that cannot be compared with the baseline, in which metrics, and why."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for entry in _judged_by_the_gate(comparison):
         reason = _why_not_judged(entry)
@@ -127,7 +127,7 @@ def not_judged(comparison: Comparison) -> list[str]:
 
 
 def is_powerless(comparison: Comparison) -> bool:
-    """Whether no difference can be judged, so that a gate could not fail."""
+    """Whether no difference can be judged, so that the gate could never fail."""
     return all(_why_not_judged(entry) for entry in _judged_by_the_gate(comparison))
 
 
@@ -149,6 +149,6 @@ def _why_not_judged(entry: Compared) -> str:
 
 
 def _is_infinitely_worse(entry: Compared) -> bool:
-    """Whether the value is infinitely worse and that of the baseline is finite: clear without limits."""
+    """Whether the model is infinitely worse than the baseline, which is clear without limits."""
     value = 0.0 if entry.difference is None else entry.difference.value
     return math.isinf(value) and entry.better == ("lower" if value > 0 else "higher")

@@ -1,4 +1,4 @@
-"""What `calibrant fit`, `apply` and `recommend` do with the fix of groups, which needs columns of features."""
+"""The fix of groups, which needs columns of features, in `calibrant fit`, `apply` and `recommend`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from calibrant.cli.options import Source
 
 METHOD = "groups"
-"""The name of the fix of groups, beside those of calibrators."""
+"""The method that fixes groups; all other methods are calibrators."""
 
 
 def wants_groups(method: str | None, features: str | None) -> bool:
@@ -28,7 +28,7 @@ def wants_groups(method: str | None, features: str | None) -> bool:
 
 
 def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, out: Path) -> None:
-    """Learn the steps that fix groups, save them, and say what they are."""
+    """Learn the steps that fix groups, save them, and print them."""
     from calibrant.cli import show
     from calibrant.cli.fitted import MEASURES, fingerprint, print_fitted
     from calibrant.cli.groups import left_out_lines, read_features
@@ -63,7 +63,7 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
 
 
 def left_out_columns(table: "dict[str, NDArray[np.generic]]") -> dict[str, str]:
-    """Return the columns that no groups are made of, and why."""
+    """Return the columns from which no groups are made, and why."""
     from calibrant.groups.columns import as_values, cut_into_levels
 
     found = {name: cut_into_levels(name, as_values(values), 2) for name, values in table.items()}
@@ -71,5 +71,5 @@ def left_out_columns(table: "dict[str, NDArray[np.generic]]") -> dict[str, str]:
 
 
 def needed_columns(calibrator: object) -> list[str]:
-    """Return the columns of features that the steps need, none for a calibrator."""
+    """Return the columns of features that the fix of groups needs; a calibrator needs none."""
     return [each.name for each in getattr(calibrator, "levels_", ())]

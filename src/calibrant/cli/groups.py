@@ -1,4 +1,4 @@
-"""`calibrant groups`: in which groups of rows the predictions are off, although all rows together may look fine."""
+"""`calibrant groups`: groups of rows whose predictions are off, although all rows together may look fine."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
+    from calibrant.io.request import ForecastRequest, Request
     from calibrant.predictions import Predictions
     from calibrant.results import FoundGroup, GroupFindings
 
 Features = Annotated[str | None, Parameter(group=INPUT)]
 
 MOST_SHOWN = 10
-"""Groups that are printed."""
+"""Number of groups, and of omitted columns, that are printed."""
 
 NOTES = (
-    "off by: observed minus predicted, with limits. p: adjusted for all groups looked at. worth: how far the log "
-    "loss of all rows falls if the log-odds of this group are shifted; the shift is learnt from other rows than those "
-    "on which it is measured."
+    "off by: observed minus predicted, with limits. p: adjusted for all groups examined. worth: how much the log loss "
+    "of all rows falls if the log-odds of this group are shifted; the shift is learnt and measured on different rows."
 )
 
 FORECAST_NOTES = (
-    "mean place: of the targets in their forecasts, 50% if right. off by, with limits: that, minus 50%; of forecasts "
-    "that are too narrow or too wide, the mean of (2 u - 1)^2 minus 1/3, with the place u. p: adjusted for all groups "
-    "looked at. worth: how far the CRPS of all rows falls if this group is shifted and scaled, learnt from other rows "
-    "than those on which it is measured."
+    "mean place: mean of u, the place of a target in its forecast; 50% if calibrated. off by, with limits: that minus "
+    "50%; for forecasts that are too narrow or too wide, the mean of (2 u - 1)^2 minus 1/3. p: adjusted for all groups "
+    "examined. worth: how much the CRPS of all rows falls if this group is shifted and scaled; both are learnt and "
+    "measured on different rows."
 )
 
 
@@ -51,9 +51,9 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
 ) -> int:
     """Find the groups of rows in FILES whose predictions are off beyond chance.
 
-    Groups are intersections of up to three columns, and the leaves of a small tree. Their number is taken into
-    account: if no prediction is off, the probability that anything is found is at most 5%. Groups that are known
-    beforehand are assessed with evaluate --by. Forecasts are read with --mean and --sd, with --draws or --quantiles.
+    Groups are defined by the values of up to three columns, or are the leaves of a small tree. Their number is taken
+    into account: if no prediction is off, the probability of finding any group is at most 5%. To judge groups that
+    you already know, use evaluate --by. Forecasts are read with --mean and --sd, with --draws or with --quantiles.
 
     For example:
       calibrant groups predictions.csv
@@ -67,10 +67,10 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
         CSV, JSON Lines, Parquet, Arrow IPC or NPZ with predictions, labels and columns of features. The rows of several
         files are taken together.
     features
-        Columns of features: a pattern like 'x_*', or a comma-separated list; by default all other columns. Numbers are
-        cut into thirds; columns that name rows or have one value are left out.
+        Columns of features: a pattern such as 'x_*', or a comma-separated list; by default all other columns. Numbers
+        are cut into thirds; columns that identify rows, or have a single value, are left out.
     cluster
-        Column of clusters, such as patients: rows of a cluster depend on each other.
+        Column of clusters, such as patients, whose rows are not independent.
     depth
         Largest number of columns that define a group.
     alpha
@@ -78,11 +78,11 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
     least_rows
         Smallest number of rows in a group.
     every_class
-        With more than two classes, look at every class against the rest, not at whether the predicted class is right.
+        With more than two classes, examine every class against the rest instead of the predicted class.
     fail_if_found
         Exit with code 1 if any group is found.
     seed
-        Seed of the split into two halves: one grows the tree, the other tests it.
+        Seed of the split into halves: one grows the tree, the other tests it.
     """
     from calibrant.cli import show
     from calibrant.exceptions import InputError
@@ -111,13 +111,9 @@ def read_features(
     files: Sequence[Path], source: Source, features: str | None, cluster: str | None = None
 ) -> "tuple[Predictions, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read predictions, the columns of features, and the clusters if they are named."""
-    from calibrant.io.opening import feature_names
     from calibrant.io.request import Request
 
-    _check_columns(files)
-    patterns = None if features is None else features.split(",")
-    names = feature_names(files[0], Request(**source.as_options()), patterns)
-    names = [name for name in names if name != cluster]
+    names = _feature_names(files, Request(**source.as_options()), features, cluster)
     predictions, others = source.rows(files, *names, cluster)
     return predictions, {name: others[name] for name in names}, others.get(cluster or "")
 
@@ -126,20 +122,18 @@ def read_forecast_features(
     files: Sequence[Path], source: EitherSource, features: str | None, cluster: str | None = None
 ) -> "tuple[Forecasts, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read forecasts, the columns of features, and the clusters if they are named."""
-    from calibrant.io.opening import feature_names
-
-    _check_columns(files)
-    patterns = None if features is None else features.split(",")
-    names = [name for name in feature_names(files[0], source.forecast_request(), patterns) if name != cluster]
+    names = _feature_names(files, source.forecast_request(), features, cluster)
     forecasts, others = source.forecasts(files, *names, cluster)
     return forecasts, {name: others[name] for name in names}, others.get(cluster or "")
 
 
-def _check_columns(files: Sequence[Path]) -> None:
-    """Refuse the name of a column in the place of a file: columns are separated by commas, not by spaces."""
+def _feature_names(
+    files: Sequence[Path], request: "Request | ForecastRequest", features: str | None, cluster: str | None
+) -> list[str]:
+    """Return the columns of features; refuse one that follows a space, where a file is expected."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
-    from calibrant.io.opening import column_names
+    from calibrant.io.opening import column_names, feature_names
 
     for path in files[1:]:
         if not path.exists() and str(path) in column_names(files[0]):
@@ -147,10 +141,12 @@ def _check_columns(files: Sequence[Path]) -> None:
                 f"{printable(path)} is not a file but a column of {printable(files[0].name)}. "
                 f"Separate columns by commas: --features one,{printable(path)}."
             )
+    found = feature_names(files[0], request, None if features is None else features.split(","))
+    return [name for name in found if name != cluster]
 
 
 def print_findings(found: "GroupFindings") -> None:
-    """Print what was found in words, then the groups that stand alone, and what was left out."""
+    """Print the findings in words, then the groups that stand alone, and the columns that were left out."""
     from rich.text import Text
 
     from calibrant.cli.outputs import console
@@ -166,7 +162,7 @@ def print_findings(found: "GroupFindings") -> None:
 
 
 def left_out_lines(columns: Mapping[str, str]) -> list[str]:
-    """Say which columns no groups are made of, and why."""
+    """Return lines about columns from which no groups are made, and why."""
     if not columns:
         return []
     named = [f"  {name}: {reason}" for name, reason in list(columns.items())[:MOST_SHOWN]]

@@ -1,4 +1,4 @@
-"""What commands do with conformal intervals: fitted, written, and judged on new rows."""
+"""Conformal intervals: fitted, saved, and tested on new rows."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from calibrant.results import CoveredPart, IntervalCheck
 
 COLUMN = "column"
-"""Under this name a fitted file keeps the column of groups, or of ratios, that new files need."""
+"""Key in a saved calibrator for the column of groups, or of ratios, that new files need."""
 
 
 @Parameter(name="*", group=FIXING)
 @dataclass(frozen=True, kw_only=True)
 class IntervalOptions:
-    """What conformal intervals promise, and of which rows."""
+    """What conformal intervals promise, and for which rows."""
 
     level: Annotated[
-        float | None, Parameter(help="Conformal intervals: share of new values that they hold. By default 0.9.")
+        float | None, Parameter(help="Conformal intervals: share of new values to contain; 0.9 by default.")
     ] = None
     by: Annotated[
-        str | None, Parameter(help="Conformal intervals: column of groups, in each of which the promise holds.")
+        str | None, Parameter(help="Conformal intervals: column of groups; the promise holds in each of them.")
     ] = None
     ratio: Annotated[
         str | None,
-        Parameter(help="With --method conformal-weighted: column of the ratios of new to old densities of x."),
+        Parameter(help="For --method conformal-weighted: column of the ratios of new to old densities of x."),
     ] = None
 
     def check(self, method: str | None, *, of_forecasts: bool = True) -> None:
-        """Refuse options that the method, None if none is named, has no use for."""
+        """Refuse options that the method does not use; it is None if none is named."""
         from calibrant._border.checks import check_level
         from calibrant.exceptions import InputError
 
@@ -57,7 +57,7 @@ class IntervalOptions:
         if self.level is not None:
             check_level(self.level)
         if self.by is not None and weighted:
-            raise InputError("--by is for the other conformal methods: conformal-weighted has --ratio. Remove it.")
+            raise InputError("--by is for the other conformal methods; conformal-weighted takes --ratio. Remove it.")
         if self.ratio is not None and not weighted:
             raise InputError(f"--ratio is for --method conformal-weighted, but the method is {method}. Remove it.")
 
@@ -74,7 +74,7 @@ class IntervalOptions:
 
 
 def intervals_of(method: str) -> "Conformal | None":
-    """Return conformal intervals by their name, None if it is that of another method."""
+    """Return the conformal intervals of this name; None if it names another method."""
     from calibrant.calibrators.forecasts import parse_forecast
     from calibrant.calibrators.forecasts.conformal import Conformal
 
@@ -90,7 +90,7 @@ def fit_intervals(
     options: IntervalOptions,
     out: Path,
 ) -> None:
-    """Learn intervals, save them, and say what they promise."""
+    """Learn intervals, save them, and print what they promise."""
     from calibrant.calibrators.forecasts import ConformalIntervals
     from calibrant.calibrators.store import save
     from calibrant.cli import show
@@ -108,19 +108,19 @@ def fit_intervals(
         return
     show.print_heading(f"{method}, fitted to {counted(forecasts.n_samples, 'forecast')} ({details['law']})")
     share = f"{percent(calibrator.level)} of new values"
-    promised = f"The intervals promise to hold {share}, on average over data to fit to"
+    promised = f"The intervals promise to contain {share}, on average over sets of rows to fit to"
     if isinstance(calibrator, ConformalIntervals):
-        show.print_lines([f"{promised}{', in each group' if options.by else ''}. Those of this fit:"])
+        show.print_lines([f"{promised}{', in each group' if options.by else ''}. For this fit:"])
         _print_promises(calibrator)
     else:
-        show.print_lines([f"{promised}, if the ratios of densities are known; estimated ones promise nothing."])
-    words = "To see whether they do, on other rows than these: calibrant test NEW_FILE --calibrator"
+        show.print_lines([f"{promised}, if the ratios of densities are exact; estimated ratios guarantee nothing."])
+    words = "To test the promise on new rows: calibrant test NEW_FILE --calibrator"
     show.print_command(words, f"{printable(out)}, with the columns named as here.")
     show.print_path("calibrator", out)
 
 
 def _print_promises(calibrator: "ConformalIntervals") -> None:
-    """Print what the rows of the fit make of the promise: the law of the coverage of new rows."""
+    """Print how many new values the intervals of this fit contain: 95% limits of their coverage."""
     from rich.table import Table
     from rich.text import Text
     from scipy.special import betaincinv
@@ -130,7 +130,7 @@ def _print_promises(calibrator: "ConformalIntervals") -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("rows", overflow="fold")
-    for heading in ("number", "rank", "threshold", "new values held, 95%"):
+    for heading in ("number", "rank", "threshold", "new values inside, 95%"):
         table.add_column(heading, justify="right")
     for name, n, rank, scores in zip(
         calibrator.groups_, calibrator.n_fitted_, calibrator.ranks_, calibrator.thresholds_, strict=True
@@ -154,7 +154,7 @@ def read_with_column(
 
 
 def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSource") -> "IntervalCheck":
-    """Return whether the intervals of a file written by fit keep their promise on these rows."""
+    """Test whether the saved intervals keep their promise on these rows."""
     from calibrant.calibrators.forecasts import judge_intervals
     from calibrant.calibrators.store import load_with_details
     from calibrant.cli.fitted import are_rows_of_fit, law_fingerprint
@@ -164,20 +164,21 @@ def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSourc
     if getattr(stored.calibrator, "gives", "law") != "intervals":
         raise InputError(
             "--calibrator must be a file of conformal intervals, whose promise can be tested. Apply other calibrators "
-            "by calibrant apply, and test the new columns."
+            "with calibrant apply, and test the new columns."
         )
     if not source.are_forecasts:
-        raise InputError("the intervals are for forecasts: name their columns, for instance with --mean and --sd.")
+        raise InputError("the intervals are for forecasts: name their columns, for example with --mean and --sd.")
     forecasts, column = read_with_column(files, source, stored)
     if are_rows_of_fit(stored, law_fingerprint(forecasts.distribution)):
         raise InputError(
-            "the intervals were fitted to these rows, which they hold by construction. Test them on other rows."
+            "the intervals were fitted to these rows, so they contain the promised share by construction. Test them on "
+            "other rows."
         )
     return judge_intervals(stored.calibrator, forecasts, column)
 
 
 def print_check(check: "IntervalCheck") -> None:
-    """Print how many targets intervals hold, of all rows and of each group."""
+    """Print how many targets the intervals contain, for all rows and for each group."""
     from rich.table import Table
     from rich.text import Text
 
@@ -188,7 +189,7 @@ def print_check(check: "IntervalCheck") -> None:
     show.print_lines([check.headline])
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("rows", overflow="fold")
-    for heading in ("number", "own intervals", "held", "95% if promised", "p", "width"):
+    for heading in ("number", "own intervals", "inside", "95% if promised", "p", "width"):
         table.add_column(heading, justify="right")
     for part in (check.total, *check.parts):
         cells = (count(part.n_samples), percent(part.before, 1), percent(part.covered, 1), *_by_chance(part))

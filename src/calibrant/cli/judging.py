@@ -1,4 +1,4 @@
-"""The options of every command that judges what it reads."""
+"""Options of the commands that judge predictions."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypedDict
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 class Options(EitherSource):
     """Which columns to read, and how to judge them."""
 
-    resamples: Annotated[int, Parameter(group=JUDGING, help="Number of redraws of labels or rows for the verdict.")] = (
-        999
-    )
-    seed: Annotated[Seed, Parameter(help="Seed of the redraws.")] = 0
+    resamples: Annotated[
+        int, Parameter(group=JUDGING, help="Number of redraws of labels, or of rows, behind the verdict.")
+    ] = 999
+    seed: Annotated[Seed, Parameter(help="Seed of the random redraws.")] = 0
 
     def check(self) -> None:
-        """Refuse numbers that mean nothing, before anything is read."""
+        """Refuse impossible numbers, before anything is read."""
         from calibrant._border.checks import check_count
 
         super().check()
@@ -45,9 +45,7 @@ class Options(EitherSource):
 class Grouping(Options):
     """Which columns to read, how to judge them, and in which groups."""
 
-    by: Annotated[str | None, Parameter(help="Column whose values define groups, which are assessed separately.")] = (
-        None
-    )
+    by: Annotated[str | None, Parameter(help="Column of groups, which are judged separately.")] = None
 
 
 @Parameter(name="*", group=INPUT)
@@ -59,7 +57,7 @@ class Comparing(Grouping):
 
 
 class Asked(TypedDict, total=False):
-    """Arguments of `calibrant.assess` that say what is asked for."""
+    """Arguments of `calibrant.assess` that choose what is computed."""
 
     sections: "Iterable[str]"
     metrics: "Mapping[str, Metric] | Sequence[str] | None"
@@ -71,26 +69,24 @@ class Asked(TypedDict, total=False):
 class Judging(Grouping):
     """Which columns to read, how to judge them, and which errors do not matter."""
 
-    tolerance: Annotated[
-        float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
-    ] = 0.02
+    tolerance: Annotated[float, Parameter(group=JUDGING, help="Largest calibration error that does not matter.")] = 0.02
 
     def check(self) -> None:
-        """Refuse numbers that mean nothing, before anything is read."""
+        """Refuse impossible numbers, before anything is read."""
         from calibrant.assessment.verdict import check_tolerance
 
         super().check()
         check_tolerance(self.tolerance)
 
     def grouped(self, files: "Sequence[Path]") -> "tuple[Predictions, NDArray[np.generic] | None]":
-        """Read class predictions and the group of each row, None if there are none."""
+        """Read class predictions and the group of each row, None without --by."""
         predictions, others = self.rows(files, self.by)
         return predictions, others.get(self.by or "")
 
     def assess(
         self, predictions: "Predictions | AnySketch", name: str, what: str, **asked: "Unpack[Asked]"
     ) -> "Assessment":
-        """Assess predictions as the options say, with a bar that says `what` is done.
+        """Assess predictions as the options say, with a progress bar labelled `what`.
 
         Parameters
         ----------
@@ -120,7 +116,7 @@ class Judging(Grouping):
         return self.judge_forecasts(forecasts, title(files), others.get(self.by or ""))
 
     def judge_forecasts(self, forecasts: "Forecasts", name: str, by: object) -> "ForecastAssessment":
-        """Assess predictive distributions as the options say, with a bar."""
+        """Assess predictive distributions as the options say, with a progress bar."""
         from calibrant.assessment.forecasts import assess_forecasts
         from calibrant.cli.show import progress_bar
 

@@ -1,4 +1,4 @@
-"""The options of every command that reads predictions from a file."""
+"""Options of the commands that read predictions from files."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -23,14 +23,14 @@ FIXING = Group("Calibration", sort_key=2)
 JUDGING = Group("Judging", sort_key=3)
 OUTPUT = Group("Output", sort_key=4)
 
-Quiet = Annotated[bool, Parameter(group=OUTPUT, help="Show no progress.")]
+Quiet = Annotated[bool, Parameter(group=OUTPUT, help="Do not show progress.")]
 Json = Annotated[bool, Parameter(group=OUTPUT, help="Print JSON instead of text.")]
 Seed = Annotated[int, Parameter(group=JUDGING, validator=Number(gte=0))]
 File = Annotated[Path, Parameter(group=INPUT, json_list=False)]
 Out = Annotated[Path, Parameter(group=OUTPUT)]
 
 FEWEST_FOLDS = 2
-"""Parts of the rows, each of which is calibrated by a fit to the others."""
+"""Fewest folds of a cross-fit: each fold is calibrated by a fit to the others."""
 
 _READING = (
     "label",
@@ -49,26 +49,24 @@ _FORECASTS = ("mean", "sd", "draws", "quantiles")
 """The further options of `EitherSource`."""
 
 _OF_CLASSES = ("probs", "classes", "positive", "logits", "percent", "renormalise")
-"""The options of `Source` that forecasts have no use for."""
+"""The options of `Source` that are meaningless for forecasts."""
 
 FOLDS = 5
-"""Parts of the rows, if no other number is named."""
+"""Default number of folds."""
 
 
 def expanded(files: "Sequence[Path]") -> list[Path]:
-    """Return the files that are named; a pattern in quotation marks, which the shell left alone, is replaced."""
+    """Return the named files; a quoted pattern, which the shell has not expanded, is expanded here."""
     from calibrant.exceptions import InputError
     from calibrant.io.paths import as_paths
 
     if not files:
-        raise InputError(
-            "at least one FILE must be named, but none is. Name one, several, or a pattern such as 'part-*.csv'."
-        )
+        raise InputError("at least one FILE is required. Name one, several, or a pattern such as 'part-*.csv'.")
     return [Path(path) for path in as_paths(files)]
 
 
 def refuse_columns(files: "Sequence[Path]", *options: str | None) -> None:
-    """Refuse columns that follow an option with spaces between them: the command line takes them for files."""
+    """Refuse names of columns separated by spaces, which would be taken for files."""
     from calibrant.exceptions import InputError
 
     given = next((option for option in options if option is not None), None)
@@ -81,12 +79,12 @@ def refuse_columns(files: "Sequence[Path]", *options: str | None) -> None:
 
 
 def first_given(options: object, names: "Iterable[str] | None" = None) -> str:
-    """Return the first option that differs from its default, as it is written; empty if none does.
+    """Return the first option that differs from its default, such as --label; empty if none does.
 
     Parameters
     ----------
     options : dataclass
-        Whose fields have defaults.
+        Its fields have defaults.
     names : iterable of str, optional
         The fields to look at; by default all.
     """
@@ -98,7 +96,7 @@ def first_given(options: object, names: "Iterable[str] | None" = None) -> str:
 
 
 def title(files: "Sequence[Path]") -> str:
-    """Return what to call the rows of these files."""
+    """Return a name for the rows of these files."""
     return files[0].name if len(files) == 1 else f"{len(files)} files"
 
 
@@ -108,18 +106,18 @@ class Source:
     """Which columns of a file hold class predictions, and how to print the results."""
 
     label: Annotated[
-        str | None, Parameter(help="Column (or key) of the observed labels or, for forecasts, of the observed values.")
+        str | None, Parameter(help="Column (or key) of the labels or, for forecasts, of the observed values.")
     ] = None
     probs: Annotated[
         str | None,
         Parameter(
             help="Columns of the probabilities: a pattern such as 'proba_*', or a comma-separated list. By default "
-            "those with usual names, else those named after the labels."
+            "columns with usual names, or else named after the labels."
         ),
     ] = None
     classes: Annotated[str | None, Parameter(help="Class names in the order of the columns, comma-separated.")] = None
     positive: Annotated[
-        str | None, Parameter(help="For one column of probabilities: the label to which it refers.")
+        str | None, Parameter(help="For a single column of probabilities: the label to which it refers.")
     ] = None
     weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
     logits: Annotated[bool, Parameter(help="The columns hold logits, not probabilities.")] = False
@@ -131,7 +129,7 @@ class Source:
 
     @property
     def silent(self) -> bool:
-        """Whether no progress is shown; a program that reads JSON has no use for it."""
+        """Whether to show no progress, which a program that reads JSON does not need."""
         return self.quiet or self.json
 
     @property
@@ -146,7 +144,7 @@ class Source:
 
     @property
     def first_of_rows(self) -> str:
-        """The first option that is given and says how to read rows, or which to put together; empty if none does."""
+        """The first given option about reading or grouping rows; empty if there is none."""
         return first_given(self, {*_READING, *_FORECASTS, "by"})
 
     def as_arguments(self) -> list[str]:
@@ -155,7 +153,7 @@ class Source:
         for name in (*_READING, *_FORECASTS):
             value = getattr(self, name, None)
             option = f"--{name.replace('_', '-')}"
-            if isinstance(value, str):  # A value with a leading dash would be taken for an option.
+            if isinstance(value, str):  # A value with a leading dash would look like an option.
                 words += [f"{option}={value}"] if value.startswith("-") else [option, value]
             elif value:
                 words.append(option)
@@ -167,13 +165,13 @@ class Source:
         return cast("ReadOptions", plain | {"probs": self.columns, "classes": self.class_names})
 
     def predictions(self, files: "Sequence[Path]") -> "Predictions":
-        """Read class predictions, the rows of several files one after another."""
+        """Read class predictions from all files, one after another."""
         return self.rows(files)[0]
 
     def rows(
         self, files: "Sequence[Path]", *others: str | None
     ) -> "tuple[Predictions, dict[str, NDArray[np.generic]]]":
-        """Read class predictions, and other columns of the same rows, of which None is no name."""
+        """Read class predictions, and other columns of the same rows; None among their names is skipped."""
         from calibrant.cli.show import listening_bar
         from calibrant.io.read import read_rows
         from calibrant.io.request import Request
@@ -195,7 +193,7 @@ class EitherSource(Source):
         str | None, Parameter(help="Forecasts: columns of the members of an ensemble, such as 'draw_*'.")
     ] = None
     quantiles: Annotated[
-        str | None, Parameter(help="Forecasts: columns of quantiles with the level in their names, like 'q*'.")
+        str | None, Parameter(help="Forecasts: columns of quantiles, with levels in their names, such as 'q*'.")
     ] = None
 
     @property
@@ -213,7 +211,7 @@ class EitherSource(Source):
     def forecasts(
         self, files: "Sequence[Path]", *others: str | None
     ) -> "tuple[Forecasts, dict[str, NDArray[np.generic]]]":
-        """Read forecasts, the rows of several files one after another, and other columns, of which None is no name."""
+        """Read forecasts, and other columns of the same rows; None among their names is skipped."""
         from calibrant.cli.show import listening_bar
         from calibrant.io.forecasts import read_forecast_rows
 

@@ -1,4 +1,4 @@
-"""Where a command writes: to a terminal, or to a file that it does not read and whose extension fits its content."""
+"""Where a command writes: the terminal, or a file that is not one of its inputs and has the right extension."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,16 +9,16 @@ from calibrant.cli import streams
 
 
 class _Console(Console):
-    """A console that goes on when its reader has closed the pipe, so that the exit code is that of the gates."""
+    """A console that continues when the reader closes the pipe, so that gates still determine the exit code."""
 
     def on_broken_pipe(self) -> None:
-        """Write to nowhere from now on."""
+        """Discard all further output."""
         streams.discard(self.file)
 
 
 def console(*, stderr: bool = False) -> Console:
     """Return the console for results, or the one for progress."""
-    return _Console(stderr=stderr, emoji=False)  # Names are shown as they are.
+    return _Console(stderr=stderr, emoji=False)  # A name such as :warning: is no emoji.
 
 
 PAGE = (".html", ".htm")
@@ -36,7 +36,7 @@ def check_out(out: Path, inputs: Sequence[Path], endings: Sequence[str]) -> None
 
 
 def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> None:
-    """Refuse to write where the data is read from, under any path."""
+    """Refuse to write to the file that is read, by whatever path."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
 
@@ -45,7 +45,7 @@ def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> No
 
 
 def refuse_among_results(config: Path, folder: Path) -> None:
-    """Refuse a config that the files of its own experiment, none of which ends in .toml, could replace."""
+    """Refuse a config that files of its own experiment could replace; none of these ends in .toml."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
 

@@ -29,10 +29,10 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     resamples: Annotated[int, Parameter(group=JUDGING)] = 1000,
     seed: Seed = 0,
 ) -> None:
-    """Say which calibrator would improve the predictions in FILES, if any, and why.
+    """Recommend a calibrator for the predictions in FILES, if any would improve them.
 
-    Candidates are compared by cross-validation. If the predictions are miscalibrated, a stack of several is
-    recommended if its loss is smaller, or a simpler candidate if that is as good by two standard errors.
+    Candidates are compared by cross-validation. If the predictions are miscalibrated and a fix reduces the loss, a
+    stack of several candidates is recommended, or a single one if that is as good, with two standard errors to spare.
 
     For example:
       calibrant recommend validation.csv
@@ -43,24 +43,25 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     Parameters
     ----------
     files
-        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class and a column of labels. The rows of several
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels. The rows of several
         files are taken together.
     keep_argmax
         Consider only calibrators that never change the predicted class.
     candidates
-        Names of calibrators to choose from, the simplest first, such as ts 'ts>irm'; by default a rule chooses by the
+        Calibrators to choose from, simplest first, such as ts 'ts>irm'; by default a selection that depends on the
         numbers of rows and classes.
     features
-        Columns of features, a pattern like 'x_*' or a comma-separated list: fixing groups made of them is a candidate.
+        Columns of features: a pattern such as 'x_*', or a comma-separated list. Fixing groups defined by them becomes a
+        candidate.
     score
-        What decides: the log loss (nll, the default) or the Brier score; of forecasts, the CRPS (the default) or the
-        log score (log).
+        Score that decides: log loss (nll, the default) or Brier score (brier); for forecasts, CRPS (crps, the default)
+        or log score (log).
     folds
-        Number of folds.
+        Number of folds of the cross-validation.
     resamples
-        Number of redraws of the labels in the test, and of bootstrap samples where a score is infinite.
+        Number of redraws of the labels in the test, and of bootstrap samples if a score is infinite.
     seed
-        Seed of the folds and of the samples.
+        Seed of folds, redraws and samples.
     """
     from calibrant._border.checks import check_count
     from calibrant.advice import recommend
@@ -120,7 +121,7 @@ def _check_score(score: str | None, source: EitherSource) -> None:
 def _check_candidates(
     candidates: tuple[str, ...], source: EitherSource, features: str | None, *, keep_argmax: bool
 ) -> None:
-    """Refuse candidates that are unknown, and options that are for the other kind of predictions."""
+    """Refuse unknown candidates, and options that do not apply to forecasts."""
     from calibrant.advice.advise import named_candidates
     from calibrant.calibrators.forecasts import forecast_calibrator_name
     from calibrant.exceptions import InputError
@@ -161,13 +162,13 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     out.print(Text(printable(advice.headline), style="bold green" if advice.name == first else "bold yellow"))
     for reason in advice.reasons:
         out.print(Text(f"- {printable(with_options(reason))}"))
-    print_heading(f"On rows that they were not fitted to, {count(advice.n_samples)} in all")
+    print_heading(f"On rows that they were not fitted to ({count(advice.n_samples)} in total)")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("calibrator", overflow="fold")
     headings, rows, note = _columns(advice)
     change = f"change, {percent(advice.level)}"
     for heading in (_score(advice), change, *headings):
-        # In a narrow terminal, limits fold: a number must never be cut.
+        # In a narrow terminal limits are folded, so that no number is cut off.
         table.add_column(heading, justify="right", no_wrap=heading != change)
     for one, cells in zip(advice.candidates, rows, strict=True):
         mark = " *" if one.name == advice.name else ""
@@ -184,19 +185,19 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
 def _columns(
     advice: "Recommendation | ForecastRecommendation",
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
-    """Return what is shown for information: headings, the cells of every candidate, and a note."""
+    """Return further columns: headings, the cells of every candidate, and a note."""
     from calibrant.results import Recommendation
 
     if isinstance(advice, Recommendation):
         rows: list[tuple[str, ...]] = [
             (percent(one.changed, 2), significant(one.ece), significant(one.kde_ece)) for one in advice.candidates
         ]
-        return ("changed", "ECE", "KDE-ECE"), rows, "changed: rows with another predicted class."
+        return ("changed", "ECE", "KDE-ECE"), rows, "changed: rows whose predicted class changes."
     shares = [(one.coverage, one.mace) for one in advice.candidates]
     cells = [tuple("" if value is None else significant(value) for value in pair) for pair in shares]
-    return ("90% cover", "MACE"), cells, "90% cover: targets in 90% intervals."
+    return ("90% cover", "MACE"), cells, "90% cover: share of targets inside 90% intervals."
 
 
 def _score(advice: "Recommendation | ForecastRecommendation") -> str:
-    """Return the name of the score; that of draws is the fair one."""
+    """Return the name of the score; draws are scored by the fair CRPS."""
     return f"fair {advice.score}" if getattr(advice, "law", "") == "Samples" else advice.score

@@ -11,7 +11,7 @@ from calibrant.cli.engines import Engine
 from calibrant.cli.groups import Features, read_features, read_forecast_features
 from calibrant.cli.judging import Judging
 from calibrant.cli.options import FIXING, FOLDS, File, Out, expanded, title
-from calibrant.cli.report_fix import Fixing, check_method, fixed
+from calibrant.cli.report_fix import Fixing, check_method, fixed, forecast_sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     )
 
 COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
-"""What is compared before and after a fix."""
+"""Metrics that are compared before and after a fix."""
 
 
 class Extras(TypedDict, total=False):
-    """What a page shows beside assessments: arguments of `render_html`."""
+    """What a page shows besides assessments: arguments of `render_html`."""
 
     comparison: "Comparison"
     fix: "Fix"
@@ -70,16 +70,17 @@ def report(
     ----------
     files
         CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels, or with forecasts.
-        Several files, one per model, are shown side by side. Sketches are added; a folder, or --engine, makes one.
+        Several files, one per model, are shown side by side. Saved sketches are added up; a folder, or --engine, makes
+        a sketch.
     calibrate
-        Compare before and after calibration: "auto" uses the recommended calibrator; or name one, such as ts or
-        'ts>irm', for forecasts such as shift-scale, with --features groups. Each row is calibrated by a fit to others.
-        Of conformal intervals one half of the rows is fitted and the other judged; with --by the promise is per group.
+        Show the effect of a calibrator: "auto" for the recommended one, or a name such as ts or 'ts>irm'; for forecasts
+        such as shift-scale; with --features also groups. Each row is calibrated by a fit to other rows. Conformal
+        intervals are fitted to one half of the rows and tested on the other; with --by, per group.
     folds
-        Number of folds for the fix.
+        Number of folds of the cross-fit for --calibrate.
     features
-        Search for groups of these columns whose predictions are off: a pattern like 'x_*', or a comma-separated list.
-        With --calibrate auto, the fix of these groups is considered too.
+        Search groups defined by these columns for predictions that are off: a pattern such as 'x_*', or a
+        comma-separated list. With --calibrate auto, fixing these groups is considered too.
     out
         Where to write the page; it must end in .html or .htm.
     """
@@ -98,7 +99,7 @@ def report(
         _check_one(paths, "--calibrate", calibrate)
         check_method(calibrate, features, folds, of_forecasts=options.are_forecasts, of_rows=of_rows)
     elif folds != FOLDS:
-        raise InputError("--folds is for a fix, but none is named. Name one with --calibrate, or leave --folds out.")
+        raise InputError("--folds is for --calibrate, which is not given. Add it, or leave --folds out.")
     if features is not None and engine.takes(paths):
         raise InputError("--features needs rows of predictions, but they are read as a sketch. Leave one out.")
     table, search = _search(paths, options, features)
@@ -116,10 +117,8 @@ def report(
 def _content(
     paths: list[Path], options: Judging, engine: Engine, deciding: Deciding, fixing: Fixing
 ) -> "tuple[Mapping[str, Any], Extras]":
-    """Return the assessments by their names on the page, and what else it shows."""
+    """Return the assessments by their names on the page, and its further content."""
     if options.are_forecasts:
-        from calibrant.cli.forecast_report import forecast_sections
-
         return forecast_sections(_named(paths), options, fixing.method, fixing.folds)
     sketch = engine.sketch(paths, options)
     if sketch is not None:
@@ -129,8 +128,8 @@ def _content(
     return _predictions(paths[0], options, deciding, fixing)
 
 
-def _print_extras(verdicts: "Mapping[str, Any]", extras: Extras) -> None:
-    """Print verdicts, then how a fix was judged, and what it gives where that is more than a second verdict."""
+def _print_extras(verdicts: "Mapping[str, Assessment | ForecastAssessment]", extras: Extras) -> None:
+    """Print the verdicts, then how the fix was judged and what it gives."""
     from calibrant.cli import show
     from calibrant.report.fix import honest
 
@@ -145,7 +144,7 @@ def _print_extras(verdicts: "Mapping[str, Any]", extras: Extras) -> None:
 
 
 def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> "tuple[dict[str, Assessment], Extras]":
-    """Return what the page shows about the predictions of several files, side by side."""
+    """Return the content of the page about several files, side by side."""
     from calibrant.results import DecisionReport
 
     read = {name: options.grouped([path]) for name, path in files.items()}
@@ -162,7 +161,7 @@ def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> "t
 def _predictions(
     file: Path, options: Judging, deciding: Deciding, fixing: Fixing
 ) -> "tuple[dict[str, Assessment], Extras]":
-    """Return what the page shows about class predictions."""
+    """Return the content of the page about one file of class predictions."""
     from calibrant.advice.cross_fit import check_folds
 
     read, groups = options.grouped([file])
@@ -182,7 +181,7 @@ def _predictions(
             shown, extras["comparison"] = _compared(models, shown, options)
     if deciding.is_used and fixing.method is None:
         found = deciding.examine(before, there, file.name, options)
-        # The fix has its row of costs, as in `evaluate`. The page draws no curve of it, and so holds none.
+        # The fix has a row in the table of costs, as in `evaluate`, but no curve on the page.
         extras["decisions"] = replace(found, models={name: found.models[name] for name in models if found.models})
     elif deciding.is_used:
         extras["decisions"] = deciding.decide(models, there, options, change)
@@ -190,7 +189,7 @@ def _predictions(
 
 
 def _say_base_rate(there: "DecisionReport", options: Judging) -> None:
-    """Print what a base rate has done before the verdict, unless all is printed as JSON."""
+    """Print what the base rate has changed, before the verdict, unless the output is JSON."""
     from calibrant.cli.decision_tables import print_base_rate
 
     if not options.json:
@@ -198,7 +197,7 @@ def _say_base_rate(there: "DecisionReport", options: Judging) -> None:
 
 
 def _check_one(files: list[Path], option: str, value: str | None) -> None:
-    """Refuse to calibrate or to search several files at once."""
+    """Refuse an option that is for one file if there are several."""
     from calibrant.exceptions import InputError
 
     if value is not None and len(files) > 1:
@@ -208,7 +207,7 @@ def _check_one(files: list[Path], option: str, value: str | None) -> None:
 def _search(
     files: list[Path], options: Judging, features: str | None
 ) -> "tuple[dict[str, NDArray[np.generic]] | None, Callable[[], Extras]]":
-    """Read some columns at once, as a wrong name should not come to light after long work; return the search too."""
+    """Return the columns of features, read before long work so that a wrong name fails early, and the search."""
     if features is None:
         return None, Extras
     from calibrant.cli import show
@@ -229,7 +228,7 @@ def _search(
 
 
 def _named(files: list[Path]) -> dict[str, Path]:
-    """Return the files by their names, or by their paths if names are equal."""
+    """Return the files by name, or by path if names repeat."""
     names = [file.name for file in files]
     return dict(zip(names if len(set(names)) == len(names) else map(str, files), files, strict=True))
 
@@ -237,7 +236,7 @@ def _named(files: list[Path]) -> dict[str, Path]:
 def _assessed(
     predictions: "Predictions", groups: object, name: str, options: Judging, heading: str | None = None
 ) -> "Assessment":
-    """Print the verdict as soon as it is known, below a heading; then assess all that the page shows."""
+    """Print the verdict under a heading as soon as it is known, then assess everything that the page shows."""
     if not options.json:
         verdict = options.assess(predictions, name, f"testing {name}", sections=())
         _print_verdict(verdict, name if heading is None else heading)
@@ -255,7 +254,7 @@ def _print_verdict(assessment: "Assessment | ForecastAssessment", heading: str) 
 def _compared(
     models: "dict[str, Predictions]", shown: "dict[str, Assessment]", options: Judging
 ) -> "tuple[dict[str, Assessment], Comparison]":
-    """Assess the predictions after the fix too, and compare them with those before."""
+    """Assess the predictions after the fix, and compare them with those before."""
     from calibrant.assessment.comparison import compare
     from calibrant.cli import show
 

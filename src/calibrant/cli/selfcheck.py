@@ -1,14 +1,14 @@
-"""`calibrant selfcheck`: whether this machine computes what the definitions say."""
+"""`calibrant selfcheck`: whether this machine computes the certified values."""
 
 from calibrant._border.numerals import decimals
 from calibrant.cli.options import Json, Quiet
 
 
 def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
-    """Compare about fifty values with answers certified to 30 digits; this takes a few seconds.
+    """Check about fifty values against certified answers, in a few seconds.
 
-    Exit code 1 if too few digits agree. The answers were computed from the definitions, in 50 digits, by
-    python -m certification.certify; the data and the answers are shipped with the package.
+    The exit code is 1 if too few digits agree. The answers, certified to 30 digits, were computed from the definitions
+    by python -m certification.certify. Data and answers come with the package.
 
     For example:
       calibrant selfcheck

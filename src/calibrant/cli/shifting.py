@@ -1,4 +1,4 @@
-"""Base rates as they are given to --base-rate, and probabilities of new rows for their own, in `calibrant apply`."""
+"""Base rates given to --base-rate, and probabilities adjusted to them by `calibrant apply`."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.results import BaseRates, Population
 
-NEVER = "A class whose most likely share is 0 is taken for half a row of all, so that none becomes impossible."
+NEVER = "A class with an estimated share of 0 is given the share of half a row, so that no class becomes impossible."
 
 
 def _end_words(file: str, value: float, low: float, high: float) -> str:
-    """Say why an estimate of 0 or 1 is of no use."""
+    """Explain why an estimate of 0 or 1 cannot be used."""
     return (
         f"the most likely base rate of {file} is {as_given(value)} ({between((low, high), significant)}), "
         "at which all probabilities would be the same. Name a base rate with --base-rate."
@@ -26,7 +26,7 @@ def _end_words(file: str, value: float, low: float, high: float) -> str:
 
 
 def usable_shares(found: "BaseRates", file: str) -> "FloatArray":
-    """Return shares that are all above 0; of several classes, one that is 0 becomes that of half a row."""
+    """Return shares that are all above 0; with several classes, a share of 0 becomes that of half a row."""
     import numpy as np
 
     from calibrant.exceptions import InputError
@@ -40,7 +40,7 @@ def usable_shares(found: "BaseRates", file: str) -> "FloatArray":
 def estimated_from(
     files: "Sequence[Path]", predictions: "Predictions", level: float, options: "Judging"
 ) -> "Population":
-    """Return the shares of the classes in files without labels, with the test that says whether to trust them."""
+    """Estimate the shares of the classes in files without labels, and test whether the estimate can be trusted."""
     from dataclasses import replace
 
     from calibrant.cli.options import title
@@ -59,7 +59,7 @@ def estimated_from(
 
 
 def are_numbers(text: str) -> bool:
-    """Whether a text is a number, or several between commas."""
+    """Whether a text is a number, or several, comma-separated."""
     try:
         return bool([float(part) for part in text.split(",")])
     except ValueError:
@@ -67,12 +67,12 @@ def are_numbers(text: str) -> bool:
 
 
 def as_numbers(text: str, option: str) -> float | list[float]:
-    """Return one number, or a list of those between commas."""
+    """Return one number, or a list of comma-separated ones."""
     from calibrant.exceptions import InputError
 
     if not are_numbers(text):
         raise InputError(
-            f"{option} must be a share such as 0.02, or one for each class such as 0.5,0.3,0.2, but is {text!r}."
+            f"{option} must be a share such as 0.02, or one share per class such as 0.5,0.3,0.2, but is {text!r}."
         )
     numbers = [float(part) for part in text.split(",")]
     if not all(0 < number < 1 for number in numbers):
@@ -81,25 +81,25 @@ def as_numbers(text: str, option: str) -> float | list[float]:
 
 
 AUTO = "auto"
-"""The base rate that is estimated from the rows."""
+"""Estimate the base rate from the rows."""
 
 
 @dataclass
 class Shift:
-    """How probabilities are moved, and what was found on the way.
+    """How probabilities are adjusted to a base rate, and a record of it.
 
     Attributes
     ----------
     base_rate : str
-        As it was given.
+        The option as given.
     trained_rate : list of float, float or None
-        What the probabilities are calibrated for.
+        The base rate for which the probabilities are calibrated.
     classes : list or None
-        Their names, if these are known.
+        Names of the classes, if they are known.
     lines : list of str
-        What to print.
+        Lines to print.
     found : dict
-        What to write as JSON.
+        The record for JSON.
     """
 
     base_rate: str
@@ -116,7 +116,7 @@ class Shift:
         fitted_to: "Sequence[float] | None",
         classes: "Iterable[object] | None",
     ) -> "Shift":
-        """Check the options, before anything is read; `fitted_to` is the share of each class that a calibrator saw."""
+        """Check the options, before anything is read; `fitted_to` are the class shares of the calibrator's rows."""
         from calibrant.exceptions import InputError
 
         if base_rate != AUTO:
@@ -126,13 +126,13 @@ class Shift:
         if fitted_to is None:
             raise InputError(
                 "--base-rate needs --trained-rate, the share of the event that the probabilities are calibrated for: "
-                "that of the rows the model or its calibrator was fitted to. Calibrators that are fitted from now on "
-                "hold it."
+                "that of the rows to which the model or its calibrator was fitted. Calibrators written by this version "
+                "store it."
             )
         return cls(base_rate, fitted_to, classes)
 
     def __call__(self, values: "FloatArray", *, logits: bool) -> "FloatArray":
-        """Return probabilities, (n, K), or their logarithms, for the base rate."""
+        """Return probabilities, (n, K), or their logarithms, adjusted to the base rate."""
         import numpy as np
 
         from calibrant.calibrators import PriorShift
@@ -146,7 +146,9 @@ class Shift:
         self.found |= {"trained_rate": old.tolist(), "base_rate": new.tolist()}
         target = "the one estimated" if self.base_rate == AUTO else "the one given"
         shown = f"{significant(old[1], 4)} to {significant(new[1], 4)}" if len(old) == 2 else f"the old one to {target}"
-        self.lines.append(f"The base rate is moved from {shown}, which is right if each class looks as before.")
+        self.lines.append(
+            f"The base rate is moved from {shown}, which is right if the rows of each class look as before."
+        )
         shift = PriorShift(new, trained_rate=old).between(range(len(old)))
         return shift.transform(values) if logits else shift.predict_proba(values)
 
@@ -171,7 +173,6 @@ class Shift:
         return np.array([1 - found.value, found.value])
 
     def _of_several(self, probs: "FloatArray", old: "FloatArray") -> "FloatArray":
-
         from calibrant.decisions import estimate_base_rates
         from calibrant.results.decision_words import base_rates_words
 

@@ -1,4 +1,4 @@
-"""Results on a terminal: words first, then tables, plain text in a pipe."""
+"""Results on a terminal, words before tables; plain text in a pipe."""
 
 import json
 import sys
@@ -33,10 +33,10 @@ NAME_ROOM = 20
 """Width of the name of a metric in a narrow terminal."""
 
 FULL_WIDTH = 80
-"""Columns of a terminal from which on names are not broken."""
+"""Names are not broken in a terminal with at least this many columns."""
 
 MOMENT = 0.5
-"""Seconds before the bar appears: one that vanishes at once only flickers."""
+"""Seconds before the bar appears, so that short work does not make it flicker."""
 
 SYMBOLS = {
     "calibrated": "✓",
@@ -52,7 +52,7 @@ STYLES = {"good": "bold green", "unclear": "bold yellow", "bad": "bold red"}
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool, then: str = "") -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error if the body runs longer than a moment; yields the callback that moves it.
+    """Show a bar on standard error if the body runs longer than a moment; yield the callback that moves it.
 
     After the last step, the bar shows `then`.
     """
@@ -86,7 +86,7 @@ def progress_bar(what: str, *, quiet: bool, then: str = "") -> Iterator[Callable
 
 @contextmanager
 def listening_bar(what: str, *, quiet: bool) -> Iterator[None]:
-    """Show the same for a body that tells its steps; of a search whose end nobody knows it counts them."""
+    """Show a progress bar for a body that reports its steps; they are counted if their number is unknown."""
     with progress_bar(what, quiet=quiet) as progress, listening(progress):
         yield
 
@@ -103,7 +103,7 @@ def print_json(value: object) -> None:
 
 
 def without_draws(assessment: Judged) -> Judged:
-    """Leave out the null draws and what only figures show, which are of no use to a reader of JSON."""
+    """Leave out the null draws and the data of figures, which readers of JSON do not need."""
     plain = replace(assessment, test=replace(assessment.test, null=None))
     if isinstance(plain, Assessment):
         plain = replace(plain, curves={}, cumulative=None, ranking=None, classwise=None)
@@ -141,7 +141,7 @@ MEASURED: Mapping[type, tuple[str, str, str, str]] = {
     Assessment: ("accuracy", "accuracy", "root mean square, debiased", "95% limits"),
     ForecastAssessment: ("interval-coverage", "90% cover", "MACE, of quantiles", "≥95% limits"),
 }
-"""What the table of groups shows beside the error: a metric and its heading; which error it is; and its limits."""
+"""For the table of groups: a metric and its heading, the name of the error, and the heading of its limits."""
 
 
 def print_groups(assessment: Assessment | ForecastAssessment) -> None:
@@ -162,7 +162,7 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
         limits = between((verdict.low, verdict.high), partial(significant, digits=2))
         numbers = (
             share,
-            significant(verdict.error),  # Its limits have two digits; the line has to fit into 80 characters.
+            significant(verdict.error),  # The limits have two digits, so that a line fits into 80 characters.
             limits,
             significant(verdict.detectable, 4),
             pvalue_cell(assessment.adjusted.get(name, verdict.pvalue), bound),
@@ -175,7 +175,7 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
 
 
 def _kind(verdict: Verdict) -> str:
-    """Return the kind of a verdict, and whether it is small."""
+    """Return the kind of a verdict, with "slightly" if the error is within the tolerance."""
     small = "slightly " if verdict.code != "calibrated" and verdict.size == "within tolerance" else ""
     return f"{small}{verdict.code}"
 
@@ -198,12 +198,12 @@ def print_path(what: str, path: Path) -> None:
 
 
 def print_command(words: str, command: str) -> None:
-    """Print words and then a command to copy, never broken into two lines."""
+    """Print words and a command to copy, which is never broken into two lines."""
     console().print(Text(f"{words} {command}"), soft_wrap=True)
 
 
 def folded(name: str, width: int) -> str:
-    """Return a name in lines that break at its hyphens if the terminal has less room.
+    """Return a name, broken at its hyphens if the terminal is narrow.
 
     Examples
     --------
@@ -215,5 +215,5 @@ def folded(name: str, width: int) -> str:
 
 
 def _symbol(out: Console, code: str) -> str:
-    """Return the verdict's sign, or an ASCII one where the terminal cannot show it."""
+    """Return the symbol of a verdict, in ASCII if the terminal cannot show it."""
     return SYMBOLS[code] if (out.encoding or "").lower().startswith("utf") else ASCII.get(code, "!")

@@ -1,4 +1,4 @@
-"""Results of tests, printed."""
+"""Results of tests on a terminal."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import fill
@@ -16,7 +16,7 @@ from calibrant.results.parts import TestedParts, part_name
 
 
 class AboutTest(NamedTuple):
-    """The name of the error whose size a test estimates, and what revealed the one that it found."""
+    """The name of the error that a test estimates, and what revealed a miscalibration."""
 
     measured: str
     revealed: str
@@ -28,7 +28,7 @@ def print_tests(
     about: Mapping[str, AboutTest],
     refused: Mapping[str, str],
 ) -> None:
-    """Print what each test found, in words and numbers, with what it can see and when it is valid."""
+    """Print the result of each test in words and numbers, what it detects, and when it is valid."""
     from calibrant.assessment.verdict import LEVEL
 
     out = console()
@@ -51,10 +51,10 @@ def print_tests(
 
 
 def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
-    """Yield the numbers behind a p-value, what the test can see, and when it is valid."""
+    """Yield the numbers behind a p-value, what the test detects, and when it is valid."""
     if "detectable" in result.details:
         found, least = result.estimate or 0.0, result.details["detectable"]
-        # Of the omnibus test it is one of several statistics; of others it decides, and each has a bar of its own.
+        # In the omnibus test the error is one of several statistics; other tests decide by it alone.
         chance = f"up to about {significant(least, 4)} could be chance with this many rows"
         bar = f"this test speaks against calibration from about {significant(least, 4)} on"
         yield f"{measured} {significant(found, 4)}; {chance if 'parts' in result.details else bar}"
@@ -70,14 +70,14 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
 
 
 def _listed(parts: TestedParts, keys: Iterable[str], floor: float | None) -> str:
-    """Return parts of a test, the class that each is about, and their p-values."""
+    """Return the parts of a test with their classes and p-values."""
     classes = {key: f" ({printable(str(part['class']))})" for key, part in parts.items() if part["class"] is not None}
     named = {key: f"{part_name(key, keys).label}{classes.get(key, '')}" for key in parts}
     return "; ".join(f"{named[key]}: {bare_pvalue(part['pvalue'], floor)}" for key, part in parts.items())
 
 
 def print_checked(values: Sequence[CheckedValue]) -> None:
-    """Print certified values beside those found, and how many digits agree."""
+    """Print the certified values, and how many digits of the computed ones agree."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("value", overflow="fold")
     for heading in ("certified", "digits", "needed"):

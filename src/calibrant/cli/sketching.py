@@ -1,4 +1,4 @@
-"""`calibrant sketch`: many files, or a day of them, as one small file that can be added to others."""
+"""`calibrant sketch`: the predictions in many files as one small file that can be added to others."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from calibrant.cli.engines import SKETCH, Engine
 from calibrant.cli.options import INPUT, File, Out, Source, expanded
 
 PART = ".part"
-"""Suffix, after the name of the sketch, of the file that an interrupted run leaves behind."""
+"""Suffix that is appended to the name of a sketch until it is complete, from which an interrupted run continues."""
 
 
 def sketch(
@@ -20,10 +20,10 @@ def sketch(
     by: Annotated[str | None, Parameter(group=INPUT)] = None,
     out: Out = Path("predictions.sketch"),
 ) -> None:
-    """Write a sketch of the predictions in FILES: a small file that evaluate, report and fit take in their place.
+    """Summarise the predictions in FILES in a small file, a sketch.
 
-    Sketches can be added: evaluate, report and fit take several. A run on this machine that was interrupted
-    continues where it stopped when it is started again.
+    evaluate, report and fit take sketches instead of rows, and add up several of them. An interrupted run on this
+    machine continues where it stopped when it is started again.
 
     For example:
       calibrant sketch 'logs/monday/*.parquet' --label y --probs score --out monday.sketch
@@ -33,10 +33,10 @@ def sketch(
     Parameters
     ----------
     files
-        Parquet, CSV, JSON Lines, Arrow IPC or NPZ: files, patterns, folders, or - for standard input. Every file must
+        Files, patterns, folders, or - for standard input: Parquet, CSV, JSON Lines, Arrow IPC or NPZ. Every file must
         have the columns of the first.
     by
-        Column whose values define groups: the file holds a sketch of each.
+        Column of groups; the file then holds one sketch per group.
     out
         Where to write the sketch; it must end in .sketch.
     """

@@ -1,4 +1,4 @@
-"""The standard streams: closed ones, full ones, and those that cannot show every character."""
+"""Standard streams that may be closed or full, or unable to show every character."""
 
 import codecs
 import io
@@ -24,18 +24,18 @@ PLAINER = "calibrant-plainer"
 
 
 def prepare() -> None:
-    """Make every text printable on every terminal, and let nothing fail because a stream is closed."""
+    """Make every text printable on every terminal, and replace closed streams."""
     codecs.register_error(PLAINER, _plainer)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # The shell has closed it: >&-
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (as long as the program runs)
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open as long as the program runs)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=PLAINER)
 
 
 def _plainer(error: UnicodeError) -> tuple[str, int]:
-    """Write characters that an encoding lacks in ASCII."""
+    """Replace characters that the encoding lacks by ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -43,7 +43,7 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Write a text at once. That the reader has closed the pipe is no reason to stop: a gate may still fail."""
+    """Write a text at once; if the reader has closed the pipe, go on, because a gate may still fail."""
     try:
         stream.write(text)
         stream.flush()
@@ -52,9 +52,9 @@ def write(stream: TextIO, text: str) -> None:
 
 
 def discard(stream: IO[str]) -> None:
-    """Forget what could not be written, so that Python does not try it again when it ends."""
+    """Discard output that could not be written, so that Python does not try again at exit."""
     try:
         descriptor = stream.fileno()
-    except (OSError, ValueError):  # Output into memory.
+    except (OSError, ValueError):  # The stream is in memory.
         return
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from calibrant.results import TestResult
 
 ALL = "all"
-"""In place of names: every test that can be applied."""
+"""Stands for every test that can be applied."""
 
 OF_QUANTILES = ["omnibus", "consistency"]
-"""The tests of columns of quantiles."""
+"""The tests that apply to columns of quantiles."""
 
-SLOW = "redraws of the kernel error of ensembles take minutes. It runs if it is named; omnibus is exact as well."
-"""Why one test of ensembles is left out of all."""
+SLOW = "redraws of the kernel error of ensembles take minutes. Name the test to run it; omnibus is exact as well."
+"""Why "all" leaves out one test of ensembles."""
 
 
 def run_tests(
@@ -35,10 +35,10 @@ def run_tests(
     calibrator: Annotated[Path | None, Parameter(group=JUDGING)] = None,
     fail_below: Annotated[float | None, Parameter(group=JUDGING)] = None,
 ) -> int:
-    """Test whether the predictions in FILES are calibrated, up to chance.
+    """Test whether the deviations from calibration in FILES could be chance.
 
-    The default is an exact test, whose labels are redrawn from the predictions: the omnibus test behind the verdict of
-    evaluate, of classes and of forecasts; with a kernel, the consistency test.
+    The default is the omnibus test behind the verdict of evaluate, for classes and for forecasts; with --kernel, the
+    consistency test. Both are exact: they redraw the labels from the predictions.
 
     For example:
       calibrant test predictions.csv
@@ -49,17 +49,17 @@ def run_tests(
     Parameters
     ----------
     files
-        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class and a column of labels, or with forecasts.
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels, or with forecasts.
         The rows of several files are taken together.
     test
-        One or more tests, or "all": tests that cannot be applied to these rows then say why, and the others run.
+        Names of tests, or "all": then tests that cannot be applied to these rows say why, and the others run.
     kernel
-        Kernel on the predictions in the kernel tests, such as exponential or gaussian.
+        Kernel on predictions for the kernel tests, such as exponential or gaussian.
     calibrator
-        File of conformal intervals, written by calibrant fit: whether they hold as many values of these new rows as
-        they promise.
+        File of conformal intervals, written by calibrant fit: test whether they contain as many values of these new
+        rows as promised.
     fail_below
-        Exit with code 1 if any p-value, adjusted for the number of tests, is below this.
+        Exit with code 1 if any p-value, adjusted for the number of tests, is below this level.
     """
     from calibrant.cli import show, show_tests
     from calibrant.hypotest.holm import holm
@@ -107,7 +107,7 @@ def run_tests(
 def _chosen(
     names: tuple[str, ...], options: Options, kernel: str | None, data: "Data"
 ) -> "tuple[dict[str, CalibrationTest], dict[str, str]]":
-    """Return the tests that are named, or the default one, and why others are not for such data."""
+    """Return the named tests, or the default one, and why some of them do not apply to the data."""
     found = _names(names) if names else ("omnibus" if kernel is None else "consistency",)
     refused = {name: reason for name in found if (reason := _unsuited(name, data))}
     if refused and names != (ALL,):  # A test that was requested by name must run.
@@ -122,20 +122,20 @@ def _chosen(
 
 
 def _unsuited(name: str, data: object) -> str:
-    """Say why a test is not for this kind of data; nothing if it is."""
+    """Explain why a test does not apply to this kind of data; empty if it does."""
     suited = _suited(data)
     if name in suited:
         return ""
     why = (
-        "it needs whole distributions, but columns of quantiles say nothing about what lies between and beyond them"
+        "it needs whole distributions, but quantiles tell nothing about the values between and beyond them"
         if suited == OF_QUANTILES
         else "it tests predictions of classes, but these rows are forecasts"
     )
-    return f"{why}. For them there {'is' if len(suited) == 1 else 'are'}: {', '.join(suited)}."
+    return f"{why}. Tests for them: {', '.join(suited)}."
 
 
 def _suited(data: object) -> list[str]:
-    """Return the names of the tests that are for this kind of data."""
+    """Return the names of the tests that apply to this kind of data."""
     from calibrant.forecasts import Forecasts, Quantiles
     from calibrant.hypotest import TESTS
 
@@ -153,11 +153,11 @@ def _are_ensembles(data: object) -> bool:
 
 
 def _check_intervals(options: Options, *, has_test: bool) -> None:
-    """Refuse options that the test of intervals has no use for, before anything is read."""
+    """Refuse options that the test of intervals does not use, before anything is read."""
     if has_test:
         raise InputError("--calibrator tests the promise of intervals, without --test and --kernel. Remove them.")
     if option := first_given(options, ("resamples", "seed")):
-        raise InputError(f"{option} has no use here: the promise of intervals is tested by counting. Remove it.")
+        raise InputError(f"{option} has no effect here: the promise of intervals is tested by counting. Remove it.")
 
 
 def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_below: float | None) -> int:
@@ -174,12 +174,12 @@ def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_
 
 
 def _revealed(result: "TestResult") -> str:
-    """Say what revealed the error in the words of the verdict, if the test has parts."""
+    """Return what revealed the error, in the words of the verdict, if the test has parts."""
     return str(result.details.get("revealed_by", ""))
 
 
 def _measured(test: "CalibrationTest", result: "TestResult") -> str:
-    """Return the name of the calibration error whose size a test estimates."""
+    """Return the name of the calibration error that a test estimates."""
     from calibrant.results.forecasts import MEASURED
 
     if MEASURED in result.details:
@@ -191,7 +191,6 @@ def _measured(test: "CalibrationTest", result: "TestResult") -> str:
 
 
 def _check_level(level: float | None) -> None:
-
     if level is not None and not 0 <= level <= 1:
         raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {as_given(level)}.")
 
@@ -222,7 +221,7 @@ def _check_names(names: tuple[str, ...], kernel: str | None, options: Options) -
 
 
 def _check_kernel(names: tuple[str, ...], *, of_quantiles: bool) -> None:
-    """Refuse a kernel that no test, or not every test that is named, would use."""
+    """Refuse a kernel that not all named tests would use."""
     from calibrant.hypotest import TESTS
 
     if of_quantiles:
@@ -246,7 +245,7 @@ def _configured(name: str, options: Options, kernel: str | None, data: "Data") -
 
     chosen: Any = TESTS[name]
     if isinstance(chosen, ConsistencyTest) and isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles):
-        # At their own levels, which all that is known about them comes to.
+        # Quantiles are known only at their own levels, which this metric uses.
         return replace(chosen, metric=suited_metrics(data)["mace"], n_resamples=options.resamples)
     if isinstance(chosen, ConsistencyTest) and (isinstance(data, Forecasts) or kernel is not None):
         chosen = replace(chosen, metric=SKCE())

@@ -1,6 +1,5 @@
-"""`calibrant watch`: has calibration changed over days, since when, how, and what repairs it."""
+"""`calibrant watch`: whether calibration changes from day to day, since when, how, and what repairs it."""
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from calibrant.scale import Sketch
 
 ENDINGS = (SKETCH, ".csv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz")
-"""Suffixes of files that are days; other files of a folder are ignored."""
+"""Suffixes of files of days; other files in a folder are ignored."""
 
 
 def watch(
@@ -28,10 +27,10 @@ def watch(
     fail_if_drift: Annotated[bool, Parameter(group=JUDGING)] = False,
     out: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
 ) -> int:
-    """Watch calibration over DAYS: files in the order of their names, or a folder of them.
+    """Watch calibration over DAYS: one file per day, or a folder of such files.
 
-    A day is a sketch, made by `calibrant sketch`, or a file of predictions. The test stays valid however often one
-    looks: run it after every day, over all days so far.
+    A day is a sketch, made by calibrant sketch, or a file of predictions. Run the command after every day, over all
+    days so far: the test stays valid however often you look.
 
     For example:
       calibrant watch days/ --fail-if-drift
@@ -41,18 +40,20 @@ def watch(
     Parameters
     ----------
     days
-        Each row belongs to one day. Days are in the order in which their labels were complete: by name, 9 before 10.
+        Files, patterns or folders. Each row belongs to one day. Days are sorted by name, with 9 before 10; this must be
+        the order in which their labels became complete.
     reference
-        Compare with the calibration of this period: sketches, or files of predictions, which are added. Its files
-        are not watched, even if they lie in the folder. Without it, predictions are taken at their word.
+        Sketches, or files of predictions, of a period to compare with. They are not watched, even if they are in the
+        folder. By default, days are compared with perfect calibration.
     alpha
-        Probability of ever raising an alarm, over the whole run, if nothing changes: at most this.
+        Largest probability of a false alarm, over the whole run, if nothing changes.
     classwise
-        Watch each of more than two classes against the rest, rather than the predicted class.
+        With more than two classes, watch each class against the rest instead of the predicted class.
     fail_if_drift
         Exit with code 1 if the alarm was raised on any day.
     out
-        Write a page with the story, the evidence and calibration day by day; it must end in .html or .htm.
+        Where to write a page with the findings, the evidence and the calibration of every day; it must end in .html
+        or .htm.
     """
     from calibrant.cli import outputs, show
     from calibrant.scale.over_time import Watch
@@ -71,12 +72,12 @@ def watch(
 
 
 def _check_columns(files: list[Path], source: Source) -> None:
-    """Refuse to say how rows are read if there are none."""
+    """Refuse options about reading rows if all files are sketches."""
     from calibrant.exceptions import InputError
 
     if source.first_of_rows and all(file.suffix.lower() == SKETCH for file in files):
         raise InputError(
-            f"{source.first_of_rows} says how to read rows, but all days are sketches, made from rows before. Leave it "
+            f"{source.first_of_rows} says how to read rows, but all days are sketches, which hold no rows. Leave it "
             "out, or give it to calibrant sketch when they are made."
         )
 
@@ -113,13 +114,14 @@ def day_files(days: list[Path], reference: list[Path]) -> list[Path]:
     """Return the files of all days, sorted by name, without the reference."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
+    from calibrant.io.matching import natural
 
     found = [file for path in days for file in (_folder(path) if path.is_dir() else [path])]
     kept = [file for file in found if not any(_same(file, other) for other in reference)]
     if not kept:
         where = ", ".join(printable(path) for path in days) or "the command"
         raise InputError(f"{where} must name at least one day, but holds none. A day ends in {', '.join(ENDINGS)}.")
-    kept.sort(key=lambda file: _natural(file.stem))
+    kept.sort(key=lambda file: natural(file.stem))
     stems = [file.stem for file in kept]
     if len(set(stems)) < len(stems):
         twice = next(stem for stem in stems if stems.count(stem) > 1)
@@ -128,18 +130,13 @@ def day_files(days: list[Path], reference: list[Path]) -> list[Path]:
 
 
 def _folder(path: Path) -> list[Path]:
-    """Return the days of a folder: its sketches or, without any, its files of predictions."""
+    """Return the days in a folder: its sketches or, if there are none, its files of predictions."""
     files = [file for file in path.iterdir() if file.suffix.lower() in ENDINGS and not file.name.startswith(".")]
     return [file for file in files if file.suffix.lower() == SKETCH] or files
 
 
 def _same(file: Path, other: Path) -> bool:
     return file.exists() and other.exists() and file.samefile(other)
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a key by which day 9 comes before day 10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _read_all(
@@ -161,8 +158,8 @@ def _reference(files: list[Path], source: Source) -> "Sketch | Predictions | Non
         return source.predictions(files) if files else None
     if len(sketches) < len(files):
         raise InputError(
-            f"--reference must name sketches or files of predictions, but names {len(sketches)} of {len(files)} as "
-            "sketches. Make a sketch of each file."
+            f"--reference must name either sketches or files of predictions, but names both ({len(sketches)} of "
+            f"{len(files)} are sketches). Make a sketch of each file."
         )
     first, *others = (read_sketch(file) for file in sketches)
     return sum(others, first)

@@ -188,7 +188,7 @@ class Structured(Arrays):
         return _checked(f"{self.file.name}, field {quoted(name)}", np.ascontiguousarray(self.values[name]))
 
 
-class Plain(Arrays):
+class SingleArray(Arrays):
     """An NPY file with one array; labels, targets and weights are in separate files, whose paths are given."""
 
     names = ()
@@ -229,7 +229,7 @@ class Plain(Arrays):
             if recognise(file) is not Kind.NPY:
                 raise InputError(f"{file.name} must be an NPY file.")
             source = open_npy(file)
-        if isinstance(source, Plain):
+        if isinstance(source, SingleArray):
             return source.values
         raise InputError(f"{file.name} must hold one array, but has the fields {listing(source.names)}.")
 
@@ -241,4 +241,4 @@ def open_npy(file: OpenFile) -> Arrays:
     """Return an NPY file as a source."""
     limits.check_bytes(file.name, file.size, "holds")
     values = read_array(file.name, file.handle)
-    return Structured(file, values) if values.dtype.names else Plain(file, values)
+    return Structured(file, values) if values.dtype.names else SingleArray(file, values)

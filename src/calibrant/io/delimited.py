@@ -32,7 +32,7 @@ _BLANK_LINES = re.compile(rb'"[^"]*"|\n(?:\r?\n)+')
 class Delimited(TextTable):
     """A text table with a header line, perhaps compressed with gzip."""
 
-    def __init__(self, file: OpenFile, *, gzipped: bool) -> None:
+    def __init__(self, file: OpenFile, *, gzipped: bool = False) -> None:
         super().__init__(file, gzipped=gzipped)
         first = next((line for line in self.lines() if line.strip()), None)
         if first is None:

@@ -92,10 +92,10 @@ def matches(names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
         pairs = [(name, name[len(before) : len(name) - len(after)]) for name in matching]
     else:
         pairs = [(name, name) for name in matching]
-    return sorted(pairs, key=lambda pair: _natural(pair[1]))
+    return sorted(pairs, key=lambda pair: natural(pair[1]))
 
 
-def _natural(text: str) -> list[tuple[bool, int, str]]:
+def natural(text: str) -> list[tuple[bool, int, str]]:
     """Sort key by which 2 comes before 10."""
     parts = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
     return [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in parts]

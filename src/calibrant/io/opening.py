@@ -34,7 +34,7 @@ def _open_gzipped(file: OpenFile) -> Source:
 
 
 _SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
-    Kind.CSV: lambda file: Delimited(file, gzipped=False),
+    Kind.CSV: Delimited,
     Kind.GZIP: _open_gzipped,
     Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
     Kind.IPC: lambda file: Columnar(file, Kind.IPC),

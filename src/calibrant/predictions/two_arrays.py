@@ -39,8 +39,8 @@ def as_data(data: object, y_prob: object = None, sample_weight: object = None, p
     if isinstance(data, (Predictions, Forecasts)):
         if y_prob is not None or sample_weight is not None or positive is not None:
             raise TypeError(
-                f"{type(data).__name__} already hold labels and weights: pass nothing beside them but settings, "
-                "by name, such as rng=."
+                f"{type(data).__name__} already hold labels and weights: pass them alone, with settings by name, "
+                "such as rng=."
             )
         return data
     if isinstance(sample_weight, str):

@@ -96,7 +96,7 @@ def test_the_page_is_written(folders, tmp_path, capsys):
         (["watch", "{calm}", "{changed}"], 2, "day 1 occurs twice"),
         (["watch", "{calm}", "--alpha", "0"], 2, "alpha must be"),
         (["watch", "{calm}", "--out", "x.txt"], 2, "must end in .html"),
-        (["watch", "{calm}", "--reference", "{calm}/day 1.sketch", "b.csv"], 2, "1 of 2 as sketches"),
+        (["watch", "{calm}", "--reference", "{calm}/day 1.sketch", "b.csv"], 2, "names both"),
         (["compare", "{calm}/day 1.sketch", "a.csv"], 2, "but got both"),
         (["compare", "{calm}/day 1.sketch"], 2, "two sketches, but 1"),
     ],
