@@ -244,7 +244,7 @@ def fit_passes(engine: Engine, reading: Reading, method: str) -> Fitted:
     found = _temperature(passes, first)
     if isinstance(calibrator, AffineScaling):
         start = np.tile([found.x[0], 0.0], (reading.n_classes, 1))
-        found = minimise(passes.around(start), start.ravel(), max_iter=calibrator.max_iter)
+        found = _centred(minimise(passes.around(start), start.ravel(), max_iter=calibrator.max_iter))
         if method == "ms":
             matrix = as_matrix(found.x.reshape(reading.n_classes, 2))
             found = minimise(passes.around(matrix), matrix.ravel(), max_iter=calibrator.max_iter)
@@ -274,3 +274,14 @@ def _temperature(passes: _Passes, first: Pass) -> Minimum:
             "order of the classes. Fit to a part of the rows without --engine to see which."
         )
     return found
+
+
+def _centred(found: Minimum) -> Minimum:
+    """Return the minimum of vector scaling with intercepts whose mean is 0, as that of the target.
+
+    A number added to all intercepts changes no probability. The search leaves it to rounding, which depends on how the
+    rows are split, at about 1e-8.
+    """
+    parameters = found.x.reshape(-1, 2).copy()
+    parameters[:, 1] -= parameters[:, 1].mean()
+    return found._replace(x=parameters.ravel())
