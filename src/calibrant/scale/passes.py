@@ -32,10 +32,10 @@ MOST_PARAMETERS = 2000
 """The Hessian of more of them would not fit into the messages between workers."""
 
 LAST = 1e-14
-"""A step of the temperature that promises less is the last one."""
+"""A step of the temperature that is expected to gain less than this is the last one."""
 
 NO_LOSS = 1e-9
-"""A mean loss below this is that of labels which are all the most probable class, and has no minimum."""
+"""With a smaller mean loss every label is the most probable class, and the loss has no minimum."""
 
 CHECK = 32
 """Bytes of the checksum."""
@@ -92,7 +92,7 @@ class Pass:
         return both
 
     def to_bytes(self) -> bytes:
-        """Return all of it as bytes: what workers send."""
+        """Return the sums as bytes, which workers send."""
         head = {"classes": list(self.classes), "counters": vars(self.counters), "shape": list(self.parameters.shape)}
         text = json.dumps(head).encode()
         arrays = (self.parameters, self.mass, np.array([self.loss]), self.gradient, self.hessian)
