@@ -53,6 +53,16 @@ def test_fits_are_those_to_the_rows(folder, method, weight):
     np.testing.assert_allclose(found.calibrator.predict_proba(p), expected.predict_proba(p), atol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["ts", "vs", "ms"])
+def test_the_order_of_the_files_changes_no_number(folder, method):
+    files, p, *_ = folder
+    found, other = (by_files(some, method).calibrator for some in (files, files[::-1]))
+    np.testing.assert_allclose(found.predict_proba(p), other.predict_proba(p), rtol=1e-10)
+    for name in ("temperature_", "coef_", "intercept_") if method != "ms" else ():
+        if hasattr(found, name):
+            np.testing.assert_allclose(getattr(found, name), getattr(other, name), rtol=1e-10, atol=1e-12)
+
+
 def test_two_classes(tmp_path):
     p, y = smooth(2000, np.random.default_rng(1))
     pl.DataFrame({"p": p, "y": y.astype(np.int8)}).write_parquet(tmp_path / "a.parquet")

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from calibrant.scale.sketch import Sketch
 
 SIZE_RESAMPLES = 399
-"""Redraws that show how large the error is by chance."""
+"""Number of redraws that show how large the error is by chance."""
 
 TOP_SECTIONS = ("metrics", "limits", "curves", "ranking", "tests")
-"""Sections that look at the confidence, of more than two classes."""
+"""Sections that are about the confidence if there are more than two classes."""
 
 
 def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
@@ -45,7 +45,7 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> Assessment:
-    """Measure, test and judge what a sketch holds: what `calibrant.assess` does of rows.
+    """Measure, test and judge what a sketch holds, as `calibrant.assess` does with rows.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
     Returns
     -------
     Assessment
-        Of more than two classes, what is not about single classes is about the confidence.
+        With more than two classes, what is not about single classes is about the confidence.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def assess_groups(
 def _exact(metrics: Mapping[str, Estimate], sketch: "Sketch") -> dict[str, Estimate]:
     """Return the estimates with scores from exact sums in place of those from cells.
 
-    Which rows make the log loss infinite is not known, only how many.
+    It is known how many rows make the log loss infinite, but not which.
     """
     values = {"accuracy": sketch.accuracy, "nll": sketch.nll, "brier": sketch.brier, "squared-error": sketch.brier / 2}
     found = {key: replace(one, value=values.get(key, one.value)) for key, one in metrics.items()}
@@ -195,10 +195,10 @@ def _summaries(sketch: "Sketch") -> tuple[ClassSummary, ...]:
 
 
 LEAST_VARIANCE = 20.0
-"""A class enters with at least this expected variance of its number of events, so that its scores are normal."""
+"""Classes whose number of events has a smaller expected variance are left out: their scores are not normal."""
 
 SMALLEST = 1e-16
-"""No smaller p-value is reported: the normal law is not that exact."""
+"""The smallest p-value that is reported: the normal approximation is not more exact."""
 
 TOP = "top-label "
 

@@ -26,11 +26,11 @@ _ONES = {
     kind: (_UNSIGNED[kind.itemsize], np.ones(1, kind).view(_UNSIGNED[kind.itemsize])[0])
     for kind in (np.dtype(np.float32), np.dtype(np.float64))
 }
-"""Numbers that need no conversion: unsigned integers of their size, and 1 by its bits."""
+"""Types that need no conversion: for each, the unsigned integer of its size, and the bits of 1."""
 
 
 class Batch(NamedTuple):
-    """Rows that are left, and why others are not.
+    """The rows that are kept, and how many are not.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def clean(
 
 
 def _units(raw: Raw, n_rows: int, *, skip_bad: bool) -> IntArray:
-    """Return weights in units of 2^-20, and -1 where one is missing, if that is allowed."""
+    """Return weights in units of 2^-20; with `skip_bad`, -1 where one is missing."""
     check_length(raw, n_rows)
     if not n_rows:
         return np.empty(0, np.int64)
@@ -105,10 +105,10 @@ def _present(batch: Batch) -> Batch:
 
 
 def _plain(probs: object, labels: object, classes: tuple[Hashable, ...]) -> Batch | None:
-    """Return arrays that need no change: most batches are, and copies would take most of the time."""
+    """Return the arrays themselves if they need no change: most do not, and copying would take most of the time."""
     if type(probs) is not np.ndarray or type(labels) is not np.ndarray or classes != (0, 1):
         return None
-    # As unsigned integers negative numbers, and those that are missing, are larger than 1: one pass tells all.
+    # Read as unsigned integers, negative numbers and NaN are larger than 1: one maximum checks everything.
     bits, one = _ONES.get(probs.dtype, (None, 0))
     if bits is None or labels.dtype.kind not in "iub" or probs.ndim != 1 or probs.shape != labels.shape:
         return None
@@ -117,7 +117,7 @@ def _plain(probs: object, labels: object, classes: tuple[Hashable, ...]) -> Batc
 
 
 def _rows(values: NDArray[np.generic], kept: BoolArray) -> NDArray[np.generic]:
-    """Return the rows that are kept, as numbers where those that were missing made them objects."""
+    """Return the rows that are kept; as numbers, if only missing values had made them objects."""
     found = values[kept]
     if found.dtype != object or not len(found) or isinstance(found.flat[0], (str, bytes)):
         return found

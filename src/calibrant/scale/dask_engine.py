@@ -22,14 +22,14 @@ RETRIES = 1
 """How often a task that failed is run again; one whose worker died is always run again."""
 
 PATIENCE, TO_BEGIN = 60.0, 10
-"""Seconds without any worker after which a run stops, and how many times as long it waits for the first one, which a
-cluster may have to start: by itself a scheduler waits for ever."""
+"""Seconds without any worker after which a run stops, and how many times as long it waits for the first one, which the
+cluster may still be starting. A scheduler itself would wait for ever."""
 
 DEATHS = 2
-"""Workers that may die reading one file while no other is read: Dask's own limit was reached before, beside others."""
+"""Workers that may die while a file is read alone. Dask's own limit was reached before, with other files beside it."""
 
 LOST = "distributed.deploy.lost-worker-timeout"
-"""The setting of clusters on this machine after which Dask gives up a worker that is not there, restarted or not."""
+"""Dask's setting for clusters on this machine: the time after which it gives up a lost worker, restarted or not."""
 
 Part = tuple[bytes, dict[str, str]]
 
@@ -53,7 +53,7 @@ def sketch_dask(
     scheduler : str, optional
         Address of a scheduler, as tcp://host:8786; by default workers are started on this machine.
     client : distributed.Client, optional
-        A client to use in place of these.
+        A client to use instead.
     skip_bad : bool, default=False
         Leave out files that cannot be read, and name them, rather than stop.
     patience : float, default=60
@@ -62,7 +62,7 @@ def sketch_dask(
         Called with (files done, files in all).
     """
     with connected(scheduler, client) as cluster:
-        # Without pure=False a file that was written anew would give what was computed of the old one.
+        # Without pure=False, a rewritten file would give the result that is cached for its old content.
         parts = cluster.map(_part, files, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
         run = _Run(cluster, patience)
         _wait(run, parts, files, progress)
@@ -90,10 +90,10 @@ def connected(scheduler: str | None, client: object = None) -> Any:
 
 @contextmanager
 def _local(distributed: ModuleType) -> Iterator[object]:
-    """Start workers on this machine, and stop them in the end.
+    """Start workers on this machine, and stop them at the end.
 
-    15 seconds after a worker died, Dask looks whether another is in its place, and if there is none at that moment,
-    such as between two deaths by the same file, never starts one again. Here it always does.
+    15 seconds after a worker died, Dask checks whether another has taken its place. If there is none at that moment, as
+    between two deaths caused by the same file, it never starts one again. With this setting it always does.
     """
     import dask
 
@@ -108,13 +108,13 @@ def _local(distributed: ModuleType) -> Iterator[object]:
 def local_cluster(**settings: object) -> Any:
     """Return workers of one thread each on this machine, without a dashboard.
 
-    Its scheduler opens a port for pages all the same: 8787 for everybody unless another is named, with a warning where
-    that is taken. Here any free port will do, and only this machine can reach it.
+    The scheduler opens a port for its pages nevertheless: by default 8787, with a warning if that is taken. Here it is
+    any free port, which only this machine can reach.
 
     Parameters
     ----------
     **settings
-        More of `distributed.LocalCluster`.
+        Further settings of `distributed.LocalCluster`.
     """
     pages = {"dashboard_address": "127.0.0.1:0"}
     own = {"threads_per_worker": 1, "dashboard_address": None, "scheduler_kwargs": pages}
@@ -180,9 +180,9 @@ def _deadly(file: str) -> str:
 
 
 def _without_workers(client: object, files: dict[str, str], patience: float, *, is_alone: bool = False) -> str:
-    """Say that all workers are gone, and what they did when they died: the first of their files, as others wait.
+    """Say that all workers are gone, and which file they read when they died; others were waiting.
 
-    A file is read alone after workers died with it: it is named even if none has come back to try it again.
+    A file that is read alone has killed workers before: it is named even if no worker has come back to try it again.
     """
     often = _deaths(client, files)
     most = max(often.values(), default=0)
@@ -214,7 +214,7 @@ def _wait(run: _Run, parts: Sequence[Any], files: Sequence[str], progress: Progr
 
 
 def _alone(run: _Run, file: str, reading: Reading, skip_bad: bool) -> Any:
-    """Read a file while no other is read: when a worker dies, Dask suspects every file that waited for it."""
+    """Read a file alone: when a worker dies, Dask suspects every file that waited for it."""
     distributed = _distributed()
     future = run.client.submit(_part, file, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
     for done in run.finished([future], {future.key: file}, is_alone=True):

@@ -1,4 +1,4 @@
-"""One sketch per group: kept by their occupied cells only, since there may be thousands of groups."""
+"""One sketch per group; only occupied cells are kept, since there may be thousands of groups."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ MOST_GROUPS = 10_000
 
 
 class GroupedSketch(Mapping[str, Sketch]):
-    """A sketch of every group of rows, by its name.
+    """A mapping from the name of each group of rows to its sketch.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class GroupedSketch(Mapping[str, Sketch]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GroupedSketch) and self.to_bytes() == other.to_bytes()
 
-    __hash__ = None  # type: ignore[assignment]  # It changes.
+    __hash__ = None  # type: ignore[assignment]  # Sketches change.
 
     @property
     def n_samples(self) -> int:
@@ -71,7 +71,7 @@ class GroupedSketch(Mapping[str, Sketch]):
 
     @property
     def counters(self) -> Counters:
-        """Rows that all groups have seen."""
+        """Numbers of rows, and of rows left out, of all groups together."""
         return sum((Counters(**one.head["counters"]) for one in self._packed.values()), Counters())
 
     @property
@@ -99,7 +99,7 @@ class GroupedSketch(Mapping[str, Sketch]):
         Returns
         -------
         GroupedSketch
-            This one.
+            The sketch itself.
         """
         scores, observed = convert(probs, "probs").values, convert(labels, "labels").values
         masses = None if weights is None else convert(weights, "weights").values
@@ -134,7 +134,7 @@ class GroupedSketch(Mapping[str, Sketch]):
         return reduce(add, self.values(), self.like.copy_empty())
 
     def to_bytes(self) -> bytes:
-        """Return all of it as bytes: the same for the same rows, whatever their order and batches were."""
+        """Return the sketch as bytes, which do not depend on the order or the batches of the rows."""
         parts = [pack(self.like.packed()), *(pack(self._packed[name]) for name in self)]
         text = json.dumps({"names": [*self], "sizes": [len(part) for part in parts]}).encode()
         body = b"".join([MAGIC, VERSION.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text, *parts])
@@ -159,7 +159,7 @@ class GroupedSketch(Mapping[str, Sketch]):
         return found
 
     def assessed(self, **settings: Any) -> Assessment:
-        """Measure, test and judge all rows together and every group: what `calibrant.assess` does with it."""
+        """Measure, test and judge all rows together, and every group; `calibrant.assess` calls this."""
         from calibrant.scale.assess import assess_groups
 
         return assess_groups(self, **settings)
@@ -169,7 +169,7 @@ CellsOfLine = tuple[NDArray[np.intp], IntArray]
 
 
 def merged(first: Packed, second: Packed) -> Packed:
-    """Return the sum of two sketches with the same settings: what adding and packing them gives."""
+    """Return the packed sum of two packed sketches with the same settings."""
     if (first.head["units"] is None) != (second.head["units"] is None):
         first, second = _weighted(first), _weighted(second)
     mine, yours = first.head, second.head

@@ -1,4 +1,4 @@
-"""Sketches of many files on this machine, in bounded memory; an interrupted run goes on where it was saved."""
+"""Sketches of many files on this machine, in bounded memory; an interrupted run continues from its checkpoint."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def sketch_files(
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Sketched:
-    """Return the sketch of many files, of which one more is read at a time than there are processors.
+    """Return the sketch of many files; one file more than there are processors is read at a time.
 
     Parameters
     ----------
@@ -55,8 +55,9 @@ def sketch_files(
     skip_bad : bool, default=False
         Leave out files that cannot be read, and name them, rather than stop.
     checkpoint : path, optional
-        Where the sketch of the files so far is saved every ten seconds. A run that finds it goes on behind them, and
-        removes it in the end. The result is the same to the last byte: sums do not depend on their order.
+        File in which the sketch of the files so far is saved every ten seconds. A run that finds it continues after
+        these files, and removes it at the end. The result is the same to the last byte, since sums do not depend on
+        the order.
     progress : callable, optional
         Called with (files done, files in all).
     """
@@ -85,8 +86,8 @@ def sketch_files(
 def _summed(files: Sequence[str], reading: Reading, progress: Progress | None) -> AnySketch:
     """Return the sketch of files of which none may be left out.
 
-    Each thread keeps on adding to one sketch: to begin and to add another one for every file takes as long as to count
-    a tenth of a million rows.
+    Each thread adds to a sketch of its own: to create and add one for every file would take as long as counting 100 000
+    rows.
     """
     idle: list[Any] = []  # All of one kind.
 
@@ -107,9 +108,9 @@ def _summed(files: Sequence[str], reading: Reading, progress: Progress | None) -
 
 
 def _threads(reading: Reading) -> int:
-    """Return how many files are read at a time: sketches of many classes are large, and several wait.
+    """Return how many files are read at a time: one if there are many classes, whose sketches are large.
 
-    One more than there are processors: while it waits for its rows, another one counts.
+    Otherwise one more than there are processors: while one file waits for its rows, another is counted.
     """
     return min(available_threads() + 1, MOST_THREADS) if reading.n_classes <= MANY_CLASSES else 1
 
@@ -125,7 +126,7 @@ def part_of(file: str, reading: Reading, *, skip_bad: bool) -> Sketched:
 
 
 def _stamp(file: str) -> str:
-    """Return what tells a file from another, and from itself after a change."""
+    """Return a text that identifies a file and its present content."""
     try:
         found = Path(file).stat()
     except OSError:

@@ -29,7 +29,7 @@ LEAST = len(MAGIC) + 2 + 4 + CHECK
 
 
 class Packed(NamedTuple):
-    """What the bytes hold: the head, of each line its occupied cells and their columns, (cells, columns), and waves."""
+    """The content of the bytes: the head, the occupied cells of each line with their columns, and the sums of waves."""
 
     head: dict[str, Any]
     lines: list[tuple[NDArray[np.intp], IntArray]]

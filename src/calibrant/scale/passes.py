@@ -32,10 +32,10 @@ MOST_PARAMETERS = 2000
 """The Hessian of more of them would not fit into the messages between workers."""
 
 LAST = 1e-14
-"""A step of the temperature that promises less is the last one."""
+"""A step of the temperature that is expected to gain less than this is the last one."""
 
 NO_LOSS = 1e-9
-"""A mean loss below this is that of labels which are all the most probable class, and has no minimum."""
+"""With a smaller mean loss every label is the most probable class, and the loss has no minimum."""
 
 CHECK = 32
 """Bytes of the checksum."""
@@ -92,7 +92,7 @@ class Pass:
         return both
 
     def to_bytes(self) -> bytes:
-        """Return all of it as bytes: what workers send."""
+        """Return the sums as bytes, which workers send."""
         head = {"classes": list(self.classes), "counters": vars(self.counters), "shape": list(self.parameters.shape)}
         text = json.dumps(head).encode()
         arrays = (self.parameters, self.mass, np.array([self.loss]), self.gradient, self.hessian)
@@ -244,7 +244,7 @@ def fit_passes(engine: Engine, reading: Reading, method: str) -> Fitted:
     found = _temperature(passes, first)
     if isinstance(calibrator, AffineScaling):
         start = np.tile([found.x[0], 0.0], (reading.n_classes, 1))
-        found = minimise(passes.around(start), start.ravel(), max_iter=calibrator.max_iter)
+        found = _centred(minimise(passes.around(start), start.ravel(), max_iter=calibrator.max_iter))
         if method == "ms":
             matrix = as_matrix(found.x.reshape(reading.n_classes, 2))
             found = minimise(passes.around(matrix), matrix.ravel(), max_iter=calibrator.max_iter)
@@ -274,3 +274,14 @@ def _temperature(passes: _Passes, first: Pass) -> Minimum:
             "order of the classes. Fit to a part of the rows without --engine to see which."
         )
     return found
+
+
+def _centred(found: Minimum) -> Minimum:
+    """Return the minimum of vector scaling with intercepts whose mean is 0, as that of the target.
+
+    A number added to all intercepts changes no probability. The search leaves it to rounding, which depends on how the
+    rows are split, at about 1e-8.
+    """
+    parameters = found.x.reshape(-1, 2).copy()
+    parameters[:, 1] -= parameters[:, 1].mean()
+    return found._replace(x=parameters.ravel())

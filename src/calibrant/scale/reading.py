@@ -1,4 +1,4 @@
-"""What to read from every one of many files, and how: decided once, at the first of them."""
+"""Which columns to read from each of many files, and how: decided once, by the first file."""
 
 import os
 from collections.abc import Hashable, Iterator, Sequence
@@ -30,7 +30,7 @@ ENDINGS = (".parquet", ".pq", ".csv", ".csv.gz", ".jsonl", ".arrow", ".feather",
 
 
 AnySketch: TypeAlias = Sketch | GroupedSketch
-"""Of all rows, or of each group."""
+"""A sketch of all rows, or one of each group."""
 
 
 class Rows(NamedTuple):
@@ -93,7 +93,7 @@ class Reading:
         by : str, optional
         features : int, optional
         **options
-            As for `read_predictions`, without renormalisation, which a sketch does not know.
+            As for `read_predictions`, except `renormalise`, which sketches do not support.
         """
         request = Request(**options)
         if request.renormalise:
@@ -116,7 +116,7 @@ class Reading:
         return found if self.by is None else GroupedSketch(found)
 
     def sketch(self, path: str | os.PathLike[str], to: AnySketch | None = None) -> AnySketch:
-        """Return the sketch of one file, of which a few rows at a time are in memory, or `to` with its rows added."""
+        """Return the sketch of one file, or `to` with its rows added; a few rows at a time are in memory."""
         found, columns = self.empty() if to is None else to, self.columns
         with open_source(path) as source:
             missing = [name for name in (*self.texts, *self.numbers) if name not in source.names]
@@ -130,7 +130,7 @@ class Reading:
         return found
 
     def add(self, sketch: AnySketch, rows: Rows) -> None:
-        """Add rows."""
+        """Add rows to a sketch."""
         scores, labels = rows.scores, rows.labels
         if self.logits:
             scores = as_log_probabilities(scores)[0]
@@ -159,7 +159,7 @@ class Reading:
             yield self.rows(frame, source)
 
     def rows(self, frame: "pl.DataFrame", source: Table) -> Rows:
-        """Return what some rows of a table hold."""
+        """Return scores, labels, weights and groups of some rows of a table."""
         names, weight = self.columns.probs, self.columns.weight
         first = frame[names[0]]
         single = len(names) == 1 and names[0] not in source.nested and first.dtype.is_float()

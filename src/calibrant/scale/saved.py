@@ -13,7 +13,7 @@ from calibrant.scale.sketch import Sketch
 
 
 def write_sketch(sketch: Sketch | GroupedSketch, path: str | os.PathLike[str]) -> int:
-    """Write a sketch to a file, which is replaced when all of it is written; return its size in bytes."""
+    """Write a sketch to a file, which is replaced only when the new one is complete; return the size in bytes."""
     data = sketch.to_bytes()
     with write_atomically(path) as handle:
         handle.write(data)
@@ -21,11 +21,11 @@ def write_sketch(sketch: Sketch | GroupedSketch, path: str | os.PathLike[str]) -
 
 
 KINDS = {GROUPS: GroupedSketch, PASSES: Pass}
-"""What bytes may hold beside a `Sketch`, by what they begin with."""
+"""What bytes may hold other than a `Sketch`, by their first bytes."""
 
 
 def read_bytes(data: bytes) -> Any:
-    """Return the sketch, the sketch of groups, or the sums of a pass that bytes hold."""
+    """Return what bytes hold: a sketch, a sketch of groups, or the sums of a pass."""
     kind: Any = KINDS.get(data[: len(GROUPS)], Sketch)
     return kind.from_bytes(data)
 

@@ -18,7 +18,7 @@ from calibrant.scale.waves import estimate
 class Sketch(Summary):
     """A summary of predictions with their labels that has a constant size, and that can be added to another.
 
-    Everything in it is an integer, so that any split of the rows, in any order, gives the same bytes.
+    All its sums are integers, so any split of the rows, in any order, gives the same bytes.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Sketch(Summary):
         Number of random waves that are summed for the kernel calibration error of all of more than two classes, see
         `skce`; by default none. 256 take several microseconds per row.
     lengthscale : float, default=0.5
-        Of their kernel; distances are 0 to 1.
+        Lengthscale of the kernel of the waves; distances range from 0 to 1.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Sketch(Summary):
 
     @property
     def n_rows(self) -> int:
-        """The same, by the name that it has for the views."""
+        """Number of rows in the sketch, by the name that `Predictions` have for it."""
         return self.counters.rows
 
     @property
@@ -70,7 +70,7 @@ class Sketch(Summary):
 
     @property
     def accuracy(self) -> float:
-        """Share of rows whose most probable class was observed; of two classes at 1/2 it is class 0."""
+        """Share of rows whose most probable class was observed; at 1/2, class 0 of two counts as predicted."""
         cells, masses = self._lines[0].cells(), self._lines[0].sums()
         wrong, right = (cells.without, cells.events) if masses is None else masses.weights.T
         if self.n_classes == 2:
@@ -89,13 +89,13 @@ class Sketch(Summary):
         return estimate(self._waves)
 
     def cells(self, c: int | None = None) -> Cells:
-        """Return the occupied cells: of P(class 1) or, with more classes, of the confidence or of class `c`."""
+        """Return the occupied cells of P(class 1); with more classes, those of the confidence, or of class `c`."""
         return self.line(c).cells()
 
     def top_label(self) -> Predictions:
         """Binary view of the cells: the mean confidence, and how often the predicted class was right.
 
-        Each cell has two rows at most, whose weights are how many rows they stand for; if rows have weights, see
+        Each cell has at most two rows, whose weights say how many rows they stand for. If rows have weights, see
         `as_predictions`.
         """
         cells, masses, names = self.cells(), self._lines[0].sums(), ("wrong", "right")
@@ -106,7 +106,7 @@ class Sketch(Summary):
     def one_vs_rest(self, c: int = 1) -> Predictions:
         """Binary view of the cells: the mean probability of class `c`, and how often it was observed.
 
-        Each cell has two rows at most, whose weights are how many rows they stand for; if rows have weights, see
+        Each cell has at most two rows, whose weights say how many rows they stand for. If rows have weights, see
         `as_predictions`.
         """
         cells, masses, names = self.cells(c), self.line(c).sums(), ("rest", self.classes[c])
@@ -117,19 +117,19 @@ class Sketch(Summary):
         return as_predictions(*_turned(cells, masses, np.ones(len(cells.means), dtype=bool), names))
 
     def assessed(self, **settings: Any) -> Assessment:
-        """Measure, test and judge it: what `calibrant.assess` does with a sketch, see `assess_sketch`."""
+        """Measure, test and judge the rows, see `assess_sketch`; `calibrant.assess` calls this."""
         from calibrant.scale.assess import assess_sketch
 
         return assess_sketch(self, **settings)
 
     def line(self, c: int | None = None) -> Line:
-        """Return all that is counted: of P(class 1) or, with more classes, of the confidence or of class `c`."""
+        """Return all counts of P(class 1); with more classes, those of the confidence, or of class `c`."""
         if c is not None and not 0 <= c < self.n_classes:
             raise InputError(f"c must be a class index from 0 to {self.n_classes - 1}, but is {c}.")
         return self._lines[0 if c is None or self.n_classes == 2 else 1 + c]
 
     def _whole(self) -> int:
-        """Return the weight of all rows: their number, or in units of 2^-20."""
+        """Return the number of rows; if they have weights, the sum of these in units of 2^-20."""
         if not self.n_samples:
             raise InputError("the sketch has no rows yet: nothing can be measured.")
         return self.n_samples if self._units is None else self._units
@@ -138,7 +138,7 @@ class Sketch(Summary):
 def _turned(
     cells: Cells, masses: Masses | None, where: BoolArray, names: tuple[Hashable, ...]
 ) -> tuple[Cells, tuple[Hashable, ...], Masses | None]:
-    """Return cells of which some predict that the event does not happen."""
+    """Return cells of which some, those `where`, are about the event not happening."""
     turned = Cells(
         np.where(where, 1.0 - cells.means, cells.means),
         np.where(where, cells.events, cells.without),

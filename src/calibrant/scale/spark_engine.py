@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched
-from calibrant.scale.reading import Reading, Rows
+from calibrant.scale.reading import AnySketch, Reading, Rows
 from calibrant.scale.saved import read_bytes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BATCH_ROWS = 2**18
 """Rows that Spark passes to Python at a time: with its default, 10 000, a run takes half as long again."""
 
 MASTER = "local[*,4]"
-"""On this machine, with all cores; a task is tried four times. Without the second number Spark never tries again."""
+"""This machine with all its cores; a task is tried four times. Without the second number, Spark never tries again."""
 
 _FILE = re.compile(r"(?:file|hdfs|s3a?|abfss?|gs|dbfs):/[^\s,;'\"]+")
 
@@ -45,11 +45,11 @@ def sketch_spark(
         Names that the workers know, such as those of a shared folder, HDFS or an object store.
     reading : Reading
     master : str, optional
-        As spark://host:7077; by default this machine.
+        Address of the cluster, such as spark://host:7077; by default this machine.
     skip_bad : bool, default=False
-        Leave out files that Spark calls damaged, and name them, rather than stop.
+        Whether files that Spark cannot read are left out and named, rather than end the run.
     session : SparkSession, optional
-        A session to use in place of a new one.
+        A session to use instead of a new one.
     """
     spark = session_of(master) if session is None else session
     try:
@@ -81,8 +81,8 @@ def session_of(master: str | None = None) -> "SparkSession":
     return builder.getOrCreate()
 
 
-def sketch_frame(frame: "DataFrame", reading: Reading) -> Any:
-    """Return the sketch of a Spark data frame, a few rows of each partition at a time in memory.
+def sketch_frame(frame: "DataFrame", reading: Reading) -> AnySketch:
+    """Return the sketch of a Spark data frame; a few rows of each partition are in memory at a time.
 
     Parameters
     ----------
@@ -94,10 +94,10 @@ def sketch_frame(frame: "DataFrame", reading: Reading) -> Any:
     return merge_rows(chosen.mapInArrow(partition_sketch(reading), "sketch binary"), reading)
 
 
-def merge_rows(frame: "DataFrame", reading: Reading) -> Any:
+def merge_rows(frame: "DataFrame", reading: Reading) -> AnySketch:
     """Return the sum of the sketches in the rows of a Spark data frame."""
     total = reading.empty()
-    for row in frame.toLocalIterator():  # Not all at once: of many classes each takes megabytes.
+    for row in frame.toLocalIterator():  # One by one: with many classes, each takes megabytes.
         total += read_bytes(bytes(row[0]))
     return total
 
@@ -125,14 +125,14 @@ def _numbers(batch: "RecordBatch", name: str) -> NDArray[np.number]:
     return batch.column(name).to_numpy(zero_copy_only=False)
 
 
-def _of_files(spark: "SparkSession", files: Sequence[str], reading: Reading) -> Any:
+def _of_files(spark: "SparkSession", files: Sequence[str], reading: Reading) -> AnySketch:
     other = [file for file in files if not file.endswith((".parquet", ".pq"))]
     if other:
         raise InputError(
             f"the Spark engine reads Parquet files only, but {other[0]} is not one. Use --engine local or dask."
         )
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(BATCH_ROWS))
-    # What a pattern would mean is known already, and brackets in names of files are not patterns.
+    # Patterns were expanded before; brackets in names of files are not patterns.
     try:
         return sketch_frame(spark.read.parquet(*(_literal(file) for file in files)), reading)
     except Exception as error:

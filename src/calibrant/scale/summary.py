@@ -23,13 +23,13 @@ from calibrant.scale.wave_sums import WaveSums
 from calibrant.scale.waves import LENGTHSCALE, Waves
 
 DIGITS = 9
-"""Digits of the cells of P(class 1), and of the confidence."""
+"""Binary digits of the cells of P(class 1), and of the confidence."""
 
 MANY_CLASSES = 32
-"""With more classes than this, those of each class have 5 digits instead of 7."""
+"""With more classes than this, the cells of each class have 5 digits instead of 7."""
 
 BLOCK, FEWEST_ROWS = 2**18, 4096
-"""Probabilities that are rearranged at a time, and rows at least: every class of them is one call."""
+"""Most probabilities that are rearranged at a time, and fewest rows: each class of a block takes one call."""
 
 
 class Summary:
@@ -88,13 +88,13 @@ class Summary:
             Relative weights of the rows, 0 or from 2^-20 to 2^20, which are rounded to multiples of 2^-20. By default
             every row has weight 1; one of weight 0 is left out.
         skip_bad : bool, default=False
-            Leave rows out that have a missing number, or probabilities outside [0, 1] or with another sum than 1, and
-            count them, rather than refuse the batch.
+            Whether rows with missing numbers, with probabilities outside [0, 1], or with a sum other than 1 are left
+            out and counted. Otherwise the batch is refused.
 
         Returns
         -------
         Sketch
-            This one.
+            The sketch itself.
         """
         batch = clean(probs, labels, self.classes, skip_bad=skip_bad, weights=weights)
         units = self._weigh(batch)
@@ -106,7 +106,7 @@ class Summary:
         return self
 
     def _weigh(self, batch: Batch) -> IntArray | None:
-        """Return the weights of a batch, if this or an earlier one has any; from then on all rows have."""
+        """Return the weights of a batch, or None while no batch has had any; from the first on, all rows have one."""
         if batch.units is None and self._units is None:
             return None
         units = np.full(len(batch.labels), ONE) if batch.units is None else batch.units
@@ -118,7 +118,7 @@ class Summary:
         return units
 
     def _sums(self, *, weighted: bool) -> tuple[int, int]:
-        """Return log losses and weights, in units of weights if rows have any."""
+        """Return the sums of log losses and of weights; if `weighted`, in the units of weighted rows."""
         factor = ONE if weighted and self._units is None else 1
         return self._logs * factor, self.n_samples * factor if self._units is None else self._units
 
@@ -131,7 +131,7 @@ class Summary:
         return infinite
 
     def _add_classes(self, batch: Batch, units: IntArray | None) -> int:
-        """Add rows some at a time, since all classes of a row are rearranged."""
+        """Add rows in blocks, since their probabilities are copied class by class."""
         width = max(FEWEST_ROWS, BLOCK // self.n_classes)
         blocks = (slice(start, start + width) for start in range(0, len(batch.labels), width))
         own = [(batch.probs[rows], batch.labels[rows], None if units is None else units[rows]) for rows in blocks]
@@ -156,7 +156,7 @@ class Summary:
         return total
 
     def __iadd__(self, other: "Summary") -> Self:
-        """Add the rows of another sketch to this one, which takes no new memory."""
+        """Add the rows of another sketch in place, which takes no new memory."""
         if not isinstance(other, Summary):
             return NotImplemented
         for name in ("classes", "digits", "class_digits", "waves"):
@@ -179,17 +179,17 @@ class Summary:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Summary) and self.to_bytes() == other.to_bytes()
 
-    __hash__ = None  # type: ignore[assignment]  # It changes.
+    __hash__ = None  # type: ignore[assignment]  # Sketches change.
 
     def to_bytes(self) -> bytes:
-        """Return all of it as bytes: the same for the same rows, whatever their order and batches were.
+        """Return the sketch as bytes, which do not depend on the order or the batches of the rows.
 
-        They hold a version and a checksum; no code, as a pickle would.
+        The bytes contain a version and a checksum and, unlike a pickle, no code.
         """
         return pack(self.packed())
 
     def packed(self) -> Packed:
-        """Return what the bytes hold: the occupied cells, and sums."""
+        """Return the content of the bytes: the occupied cells, and the sums."""
         head = {
             "classes": list(self.classes),
             "class_digits": self.class_digits,
@@ -272,7 +272,7 @@ def _bounded(units: int) -> int:
 
 
 def _columns(line: Line) -> tuple[NDArray[np.intp], IntArray]:
-    """Return the occupied cells, and all that is summed of them."""
+    """Return the occupied cells, and their sums."""
     at = line.occupied
     columns = line.columns(at)
     return at, columns if line.masses is None else np.hstack([columns, line.masses[at]])

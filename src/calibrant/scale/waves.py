@@ -14,7 +14,7 @@ from calibrant.results import Estimate
 from calibrant.scale.wave_sums import FINE, MOST_WEIGHTED, WaveSums
 
 LENGTHSCALE = 0.5
-"""Of the kernel, unless another is chosen."""
+"""Default lengthscale of the kernel."""
 
 COARSE = 31
 """Binary digits of the probabilities behind the angles."""
@@ -22,14 +22,14 @@ COARSE = 31
 MOST_FEATURES = 2**16
 
 _WORDS = 2**18
-"""Angles at a time."""
+"""Number of angles that are computed at a time."""
 
 Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class Waves:
-    r"""Which waves are summed: of the exponential kernel of total variation distances, and equality of labels.
+    r"""The random waves of the exponential kernel of the total variation distance, with equality of labels.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class Waves:
     features : int
         Number D of frequencies.
     lengthscale : float
-        Of the kernel :math:`\exp(-d / \ell)`, d from 0 to 1. The median distance is not known before all rows are.
+        Of the kernel :math:`\exp(-d / \ell)`, d from 0 to 1. It cannot be the median distance, which is only known once
+        all rows are.
 
     Notes
     -----
@@ -84,7 +85,7 @@ class Waves:
 
     @property
     def fingerprint(self) -> str:
-        """Eight bytes that other frequencies do not have."""
+        """Eight bytes, as text, that identify the frequencies."""
         return hashlib.sha256(self.frequencies.astype("<u8").tobytes()).hexdigest()[:16]
 
     def empty(self) -> WaveSums:

@@ -1,4 +1,4 @@
-"""What the evidence bets on: lines of log-odds around the forecast, and when a change may begin."""
+"""The alternatives that the evidence bets on: lines of log-odds, and the days on which a change may begin."""
 
 from dataclasses import dataclass
 

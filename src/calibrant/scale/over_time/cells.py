@@ -1,4 +1,4 @@
-"""One day of binary predictions as cells: what everything about time is computed from."""
+"""The cells of one day of binary predictions, from which everything about time is computed."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +10,7 @@ from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 
 CELLS_PER_UNIT = 32
-"""Cells in a unit of log-odds: the growth of evidence lost by them is below one part in thousands."""
+"""Number of cells per unit of log-odds; evidence from them grows slower than that of rows by less than 0.1 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Cells:
 
     @cached_property
     def n_rows(self) -> int:
-        """Rows in all, certain ones included."""
+        """Number of all rows, including those with certain predictions."""
         return int(self.count.sum()) + self.n_certain
 
 

@@ -19,7 +19,7 @@ from calibrant.scale.over_time.lines import Line, coefficients, fit_line, log_li
 from calibrant.scale.over_time.stream import Stream, collect
 
 CLOSE_ENOUGH = 2.0
-"""Nats by which the score of a simpler repair may be below the best."""
+"""How far the score of a simpler repair may be below the best, in nats."""
 
 LINES = {"intercept": (True, False), "slope": (False, True), "line": (True, True)}
 """Which coefficients each line may change."""
@@ -188,7 +188,7 @@ def describe_change(
 
 
 def measured(cells: Cells) -> dict[str, Any]:
-    """Return what some rows say, certain ones left out: means, shift and slope with standard errors."""
+    """Return means, shift and slope of some rows with standard errors; certain predictions are left out."""
     n_rows = float(cells.count.sum())
     return {
         "n_samples": int(n_rows),

@@ -1,4 +1,4 @@
-"""Did calibration change between two periods? One look at two of them."""
+"""Did calibration change between two periods? A test for one look."""
 
 import math
 
@@ -18,7 +18,7 @@ LEVEL = 0.025
 """Each of two tests rejects at half of 5%, so that both together err in at most 5% of cases."""
 
 MANY = 10**8
-"""Above this many rows in a cell, draws follow the normal law: NumPy refuses more, and no difference is seen."""
+"""With more rows in a cell, which NumPy refuses, counts are drawn from the normal law; no difference is visible."""
 
 
 def compare_periods(

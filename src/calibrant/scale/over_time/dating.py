@@ -9,7 +9,7 @@ from calibrant.scale.over_time.evidence import accumulate, begun, log_sum, poste
 from calibrant.scale.over_time.stream import Stream
 
 SURE = 0.95
-"""Probability with which the first day lies in its range, and from which on a change counts as passed."""
+"""Probability that the first day lies in its range, and probability from which a change counts as passed."""
 
 
 class When(NamedTuple):

@@ -17,7 +17,7 @@ Day = Sketch | Predictions
 Days = Mapping[str, Day] | Iterable[tuple[str, Day]]
 
 RECOGNISED = 20
-"""Days with at least this many cells are never equal by chance."""
+"""Two days with at least this many cells are never equal by chance."""
 
 
 class Streams(NamedTuple):

@@ -15,7 +15,7 @@ from calibrant.scale.over_time.lines import Line, log_likelihood
 MAX_ITERATIONS = 50
 
 CLOSE = 1e-6
-"""Evidence, in nats, that may be missing to the infimum: what is returned is a bound from below."""
+"""Largest distance, in nats, of the returned lower bound from the infimum of the evidence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,14 +157,14 @@ def _towards(v: FloatArray, here: Height) -> FloatArray:
 
 
 DEGREE = 12
-"""Log-likelihoods of lines are analytic: if fitted log-odds change by 1 at most, this is exact to 1e-10 of a row."""
+"""Degree that is exact to 1e-10 per row, if fitted log-odds change by at most 1: log-likelihoods are analytic."""
 
 _POINTS = chebyshev.chebpts1(DEGREE + 1)
 _INVERSE = np.linalg.inv(chebyshev.chebvander(_POINTS, DEGREE))
 _FIRST, _SECOND = (chebyshev.chebder(np.eye(DEGREE + 1), order, axis=0) for order in (1, 2))
 
 NODES = np.stack(np.meshgrid(_POINTS, _POINTS, indexing="ij"), axis=-1).reshape(-1, 2)
-"""Where a function must be known."""
+"""Points at which a function must be known."""
 
 
 def coefficients(values: FloatArray) -> FloatArray:

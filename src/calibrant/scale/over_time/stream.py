@@ -67,7 +67,7 @@ class Stream:
         )
 
     def anew(self, first: int, start: SpreadStart | FirstDay) -> "Stream":
-        """Return the days from one on, with evidence that begins with them."""
+        """Return the days from a given one on, with evidence that begins there."""
         return collect(self.days[first:], self.alternatives, start, self.ellipse)
 
 

@@ -158,5 +158,5 @@ def _days(
 
 
 def _measured(day: Cells) -> dict[str, Any]:
-    """Return what one day alone says; its rows are all, certain ones included."""
+    """Return the summary of one day by itself; its rows include those with certain predictions."""
     return measured(day) | {"n_samples": day.n_rows}
