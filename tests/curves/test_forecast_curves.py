@@ -229,7 +229,10 @@ BAD = {
         lambda: pit(VECTORS),
         "needs univariate distributions with a distribution function, but this is MvNormal",
     ),
-    "vector spreads": (lambda: spread_curve(VECTORS), "must be univariate for a spread curve or ENCE, but are MvNormal"),
+    "vector spreads": (
+        lambda: spread_curve(VECTORS),
+        "must be univariate for a spread curve or ENCE, but are MvNormal",
+    ),
     "ensemble": (lambda: pit(PLAIN, ensemble="x"), 'ensemble must be "fair" or "empirical"'),
     "bins": (lambda: pit_histogram(PLAIN, bins=0), "bins must be a whole number of at least 1"),
     "level": (lambda: pit_histogram(PLAIN, level=95), "level must be a number between 0 and 1"),

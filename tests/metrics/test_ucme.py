@@ -211,7 +211,7 @@ def test_directions_of_rare_events_are_left_out():
     assert details["fewest_events"] >= 5
     assert 1 < details["directions"] < 90
     with pytest.raises(
-        InputError, match=r"at least 5 events cause the deviation, but in these 4 rows it is .* at most"
+        InputError, match=r"at least 5 events cause the deviation, but in these 4 rows there are .* at most"
     ):
         CMETest()(Predictions(peaked[:4], peaked[:4].argmax(axis=1)))
 

@@ -128,9 +128,7 @@ class SKCE(KernelMetric):
         """Return the number of rows per block if there are n rows."""
         if isinstance(self.blocksize, Affordable):
             return self.blocksize(n, n_classes)
-        size = self.blocksize(n) if callable(self.blocksize) else self.blocksize
-        if size is None:
-            size = n
+        size = self.blocksize(n) if callable(self.blocksize) else self.blocksize or n
         self._check_blocksize(size)
         if size > n:
             raise InputError(f"blocksize must be at most the number of rows, {n}, but is {size}.")
@@ -154,9 +152,7 @@ class SKCE(KernelMetric):
             raise InputError("the unbiased SKCE needs at least two rows, but there is one. Pass SKCE(unbiased=False).")
         size = self.rows_in_block(data)
         pairs = self._pairs(data)
-        if size == data.n_samples:
-            return self._evaluator(pairs)
-        return self._block_evaluator(pairs, size)
+        return self._evaluator(pairs) if size == data.n_samples else self._block_evaluator(pairs, size)
 
     def value(self, data: Data) -> float:
         """Return the value at the data's own weights, cached with class predictions for `KCE` as well."""
