@@ -286,7 +286,11 @@ def test_groups_are_kept_in_files(tmp_path):
         (lambda: ConformalIntervals(score="squared").fit(FIT), "score must be one of absolute, normalised"),
         (lambda: ConformalIntervals(tails="left").fit(FIT), 'tails must be "joint" or "each"'),
         (lambda: ConformalIntervals(guarantee_of="all").fit(FIT), "guarantee_of must be"),
-        (lambda: WeightedConformalIntervals().fit(FIT, ratios=np.zeros(200)), "ratios must be 200 positive numbers"),
+        (
+            lambda: WeightedConformalIntervals().fit(FIT, ratios=np.zeros(200)),
+            "ratios must be positive and finite, but row 0 is 0",
+        ),
+        (lambda: WeightedConformalIntervals().fit(FIT, ratios=[1.0]), r"ratios must be 200 .*but have shape \(1,\)"),
     ],
 )
 def test_mistakes_are_named(call, words):

@@ -15,13 +15,13 @@ from calibrant.exceptions import InputError
 
 
 class BetaCalibration(BinaryCalibrator):
-    r"""The map that repairs scores which are beta distributed in both classes.
+    r"""Beta calibration: exact if the scores of each class follow a beta distribution.
 
     Parameters
     ----------
     parameters : {"abm", "am", "ab"}, default="abm"
-        Which of the three are free. With "am" a and b are equal, which is logistic regression on the log-odds; with
-        "ab" the score 1/2 stays where it is.
+        Which parameters are free. "am" sets a = b, which is logistic regression on the log-odds; "ab" maps 1/2 to
+        itself.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -31,13 +31,13 @@ class BetaCalibration(BinaryCalibrator):
         identity is a = b = 1, c = 0.
     converged_ : bool
     gradient_norm_ : float
-        Largest derivative of the mean log-loss at the solution, for standardised features. A derivative that only a
-        bound stops does not count.
+        Largest derivative of the mean log-loss at the solution, for standardised features, other than those at an
+        active bound.
 
     Notes
     -----
-    The likelihood is maximised under the bounds themselves, so that the map never falls. The published third parameter
-    is the m with :math:`c = b \ln(1 - m) - a \ln m`. Degenerate data is treated as in `PlattScaling`.
+    The likelihood is maximised subject to these bounds, so the map never decreases. The published third parameter m
+    satisfies :math:`c = b \ln(1 - m) - a \ln m`. Degenerate data is treated as in `PlattScaling`.
 
     References
     ----------

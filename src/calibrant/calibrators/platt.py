@@ -1,4 +1,4 @@
-"""Logistic maps of the log-odds: straight lines and parabolas."""
+"""Platt scaling and quadratic scaling: linear and quadratic logistic regression on the log-odds."""
 
 from typing import ClassVar, Literal, Self
 
@@ -19,8 +19,8 @@ class PlattScaling(BinaryCalibrator):
     Parameters
     ----------
     smooth_targets : bool, default=False
-        Fit to Platt's targets, (P + 1) / (P + 2) for the P rows of class 1 and 1 / (N + 2) for the N others, in place
-        of 1 and 0. This shrinks the map a little.
+        Whether to replace the targets 1 and 0 by Platt's, (P + 1) / (P + 2) for the P rows of class 1 and 1 / (N + 2)
+        for the N others. This shrinks the map slightly.
     scores : {"probs", "logits", "raw"}, default="probs"
 
     Attributes
@@ -32,10 +32,11 @@ class PlattScaling(BinaryCalibrator):
 
     Notes
     -----
-    The calibrated log-odds are :math:`b + a s`, with a and b of maximum likelihood. Nothing bounds them: scores that
-    rank worse than chance have a negative slope. What the data leaves open stays as it was: if all scores are equal,
-    the slope is 1 (0 for raw scores) and only the base rate is fitted. On separable data or data of one class the
-    likelihood has no maximum; a prior of weight :math:`10^{-12}` around the identity keeps the solution finite.
+    The calibrated log-odds are :math:`b + a s`, where a and b maximise the likelihood. They are not bounded: scores
+    that rank worse than chance get a negative slope. A prior of weight :math:`10^{-12}` around the identity decides
+    where the data does not. If all scores are equal, the slope is 1 (0 for raw scores), and only the base rate is
+    fitted. If the data is separable, or has one class, the likelihood has no maximum, and the prior keeps the solution
+    finite.
 
     Probabilities of exactly 0 and 1 count as log-odds of about -708 and 708; infinite raw scores are refused.
 
@@ -54,7 +55,7 @@ class PlattScaling(BinaryCalibrator):
     n_parameters: ClassVar[str] = "2"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["low"]] = "low"
-    use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores have to become probabilities."
+    use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores must become probabilities."
     converged_: bool
     gradient_norm_: float
     sensitive_to_zeros: ClassVar[bool] = True
@@ -104,9 +105,9 @@ class QuadraticScaling(BinaryCalibrator):
     Parameters
     ----------
     monotone : bool, default=True
-        Keep the map from falling anywhere: non-negative slopes over the range of the fitted log-odds, and straight
-        lines outside. Otherwise, as published, the parabola may turn and change the ranking, and a score beyond those
-        that were fitted can become certainly wrong.
+        Whether the map must not decrease: slopes are non-negative over the range of the fitted log-odds, and the map is
+        linear outside. Otherwise, as published, the parabola may turn and change the ranking, and a score outside the
+        fitted range can get a confident and wrong probability.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -114,19 +115,19 @@ class QuadraticScaling(BinaryCalibrator):
     coef_ : ndarray of shape (3,)
         The log-odds are coef_[0] + coef_[1] s + coef_[2] s^2 for a log-odds s.
     range_ : ndarray of shape (2,)
-        Lowest and highest log-odds that were fitted.
+        Lowest and highest fitted log-odds.
     converged_ : bool
     gradient_norm_ : float
         Largest derivative of the mean log-loss at the solution, for standardised features.
 
     Notes
     -----
-    It is exact if the log-odds of the model are normal in both classes, with different variances. The parameters are
-    the slopes at both ends of the range, which are what `monotone` bounds; degenerate data is treated as in
+    It is exact if the log-odds of the model are normally distributed in both classes, with different variances. The
+    fit is in terms of the slopes at both ends of the range, which `monotone` bounds; degenerate data is treated as in
     `PlattScaling`.
 
-    A parabola is decided by few rows at its ends, and its square does the rest further out. What `monotone` gains and
-    costs is simulated in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
+    A few rows at its ends determine the parabola, and outside the range its square amplifies their errors. What
+    `monotone` gains and costs is simulated in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
 
     References
     ----------
@@ -163,7 +164,7 @@ class QuadraticScaling(BinaryCalibrator):
         low, high = float(x.min()), float(x.max())
         width = (high - low) or 1.0
         climbed = x - low
-        # Coefficients of these are the slopes at both ends.
+        # The coefficients of these features are the slopes at both ends.
         features = np.column_stack([climbed - climbed**2 / (2 * width), climbed**2 / (2 * width)])
         prior = np.array([low, 1.0, 1.0])
         fitted = fit_logistic(features, hits.astype(np.float64), weights, prior, bounded=self.monotone)
