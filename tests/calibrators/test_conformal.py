@@ -237,6 +237,9 @@ def test_what_cannot_be_tested_is_refused():
         coverage_test(weighted, TEST.targets)
     with pytest.raises(InputError, match="400 numbers, one per interval"):
         coverage_test(weighted, [1.0])
+    unknown = np.where(np.arange(TEST.n_samples) == 7, np.nan, TEST.targets)
+    with pytest.raises(InputError, match="targets must not be NaN, but row 7 is"):
+        coverage_test(weighted, unknown)
     with pytest.raises(InputError, match="alternative must be"):
         coverage_test(weighted, TEST.targets, alternative="more")
 

@@ -32,7 +32,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.store import load_with_details
-from calibrant.calibrators.stored import check_learnt
+from calibrant.calibrators.stored_checks import check_learnt
 from calibrant.counts import LaplaceCorrection, MEstimate
 from calibrator_cases import EVERY_CALIBRATOR
 from naming import each
@@ -240,7 +240,7 @@ class TestDamage:
         with pytest.raises(InputError, match="more than the 400 that `load` accepts"):
             save(fitted("sms"), tmp_path / "c.json")
         (tmp_path / "c.json").write_bytes(b" " * 401)
-        with pytest.raises(InputError, match="more than the 400 bytes"):
+        with pytest.raises(InputError, match="larger than 400 bytes"):
             load(tmp_path / "c.json")
 
     def test_a_missing_file_is_an_operating_system_error(self, tmp_path):

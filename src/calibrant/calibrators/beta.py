@@ -7,14 +7,13 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import softplus
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.logistic import LogisticCalibrator, LogisticFit, fit_logistic
 from calibrant.calibrators.rules import Rule, are_finite, are_not_negative
 from calibrant.exceptions import InputError
 
 
-class BetaCalibration(BinaryCalibrator):
+class BetaCalibration(LogisticCalibrator):
     r"""Beta calibration: exact if the scores of each class follow a beta distribution.
 
     Parameters
@@ -51,12 +50,10 @@ class BetaCalibration(BinaryCalibrator):
     [0.333, 0.5, 0.667]
     """
 
-    kind: ClassVar[Literal["parametric"]] = "parametric"
     n_parameters: ClassVar[str] = "3"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
     use_when: ClassVar[str] = "There are two classes and a few hundred rows, and the ranking must not change."
-    sensitive_to_zeros: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("a_", "b_"), are_not_negative, "must not be negative"),
         Rule(("c_",), are_finite, "must be finite"),
@@ -75,8 +72,7 @@ class BetaCalibration(BinaryCalibrator):
         self.a_, self.b_, self.c_ = float(first), float(last), fitted.intercept
         if self.parameters == "ab":
             self.c_ = float(np.log(2.0) * (first - last))
-        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
-        warn_unless_converged(self, fitted)
+        self._report(fitted)
         return self
 
     def log_odds(self, scores: FloatArray) -> FloatArray:

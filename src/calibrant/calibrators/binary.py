@@ -8,10 +8,11 @@ import numpy as np
 
 from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.blocks import log_softmax
 from calibrant._core.laws import softplus
 from calibrant._core.steps import told
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators, normalised
+from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators
 from calibrant.calibrators.estimator import check_is_fitted, clone
 from calibrant.calibrators.log_odds import Score, class_scores, log_probs_of, probs_of, score_operations
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
@@ -226,7 +227,7 @@ class OneVsRest(Lifted):
         result = np.empty(log_probs.shape)
         for k, (fitted, x) in enumerate(zip(self.calibrators_, columns, strict=True)):
             result[:, k] = -softplus(-fitted.log_odds(x))
-        shares = normalised(log_probs) if uses_raw_logits(self) else log_probs
+        shares = log_softmax(log_probs) if uses_raw_logits(self) else log_probs
         return np.logaddexp(result, shares + np.log(SMALLEST_SHARE))
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:

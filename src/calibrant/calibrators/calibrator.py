@@ -1,6 +1,7 @@
 """The base class of all calibrators: estimators that map scores to calibrated probabilities."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -272,9 +273,18 @@ def _buffer(scores: FloatArray, log_probs: FloatArray) -> FloatArray | None:
     return scores if fresh else None
 
 
-def normalised(scores: FloatArray) -> FloatArray:
-    """Return the log-softmax of every row; -inf marks an impossible class."""
-    return log_softmax(scores)
+class WarmStartCalibrator(Calibrator):
+    """Base of the calibrators whose search can start from an earlier fit; a subclass defines `_search`."""
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, None)
+
+    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, copy(self))
+
+    @abstractmethod
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the attributes; the search may start at those of `near`, a fit to similar rows."""
 
 
 def are_calibrators(members: object) -> bool:

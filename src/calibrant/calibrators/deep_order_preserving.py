@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator, are_calibrators
+from calibrant.calibrators.calibrator import WarmStartCalibrator, are_calibrators
 from calibrant.calibrators.members import all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.raw_logits import uses_raw_logits
@@ -27,7 +27,7 @@ def _all_maps_of_lines(layers: Sequence[object]) -> bool:
     )
 
 
-class DeepOrderPreserving(Calibrator):
+class DeepOrderPreserving(WarmStartCalibrator):
     r"""Apply strictly increasing, piecewise linear maps to the log-probabilities of a row, one after another.
 
     Parameters
@@ -59,7 +59,7 @@ class DeepOrderPreserving(Calibrator):
 
     It can do more than a single increasing map, because the normalisation between layers makes the result for a class
     depend on the other classes of its row. A row with two likely classes can become a draw between them without any
-    gain for its other classes, while the same log-probabilities beside a single likely class stay as they are. Some
+    gain for its other classes, while the same log-probabilities next to a single likely class do not change. Some
     networks need that. The penalty for unequal slopes applies to each layer separately, so several layers together can
     bend as far as the rows require; only the number of layers limits them.
 
@@ -104,22 +104,15 @@ class DeepOrderPreserving(Calibrator):
         """The largest possible number of slopes."""
         return str(self.layers * self.segments)
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, [])
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, self.layers_)
-
-    def _search(
-        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: list[OrderPreserving]
-    ) -> None:
-        """Learn the layers; the search for each begins at the one of `near` in its place, if there is one."""
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the layers; the search for each starts at the same layer of `near`, if there is one."""
         check_count(self.layers, "layers")
+        known = [] if near is None else near.layers_
         self.layers_ = []
         gain = np.inf
         while len(self.layers_) < self.layers and gain >= LEAST_GAIN:
             with portion(len(self.layers_), self.layers):
-                layer = self._layer(near[len(self.layers_) :], (log_probs, labels, weights))
+                layer = self._layer(known[len(self.layers_) :], (log_probs, labels, weights))
             after = layer.transform(log_probs)
             gain = _log_likelihood(after, labels, weights) - _log_likelihood(log_probs, labels, weights)
             self.layers_.append(layer)

@@ -2,9 +2,9 @@
 
 import base64
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.exceptions import InputError
 
+Built = TypeVar("Built")
+
 MAX_DEPTH = 20
 """Largest depth of nested calibrators."""
 
@@ -24,7 +26,7 @@ _CHOICES: dict[str, type] = {c.__name__: c for c in (binning.EqualMass, binning.
 """The frozen dataclasses that may be settings of a calibrator, by name."""
 
 
-def calibrator_classes() -> dict[str, type]:
+def calibrator_classes() -> dict[str, type[Estimator]]:
     """Return the classes that a file may name: all public calibrators, of classes and of forecasts."""
     from calibrant.calibrators import forecasts
 
@@ -79,7 +81,7 @@ def _encode_array(array: NDArray[np.generic]) -> dict[str, object]:
     return {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(content).decode("ascii")}
 
 
-def decode(value: object, depth: int = 0) -> Any:
+def decode(value: object, depth: int = 0) -> object:
     """Return the value that `encode` was given, built from the innermost parts outwards."""
     if depth > 3 * MAX_DEPTH:
         raise InputError(f"calibrators must be nested at most {MAX_DEPTH} levels deep, but these are deeper.")
@@ -136,7 +138,7 @@ def _choice(name: object, settings: object) -> object:
 
 
 def _calibrator(name: object, settings: object, learnt: object) -> Estimator:
-    calibrator: Estimator = _built(calibrator_classes(), name, settings)
+    calibrator = _built(calibrator_classes(), name, settings)
     if not isinstance(learnt, dict) or not all(map(_is_learnt, learnt)):
         raise InputError(f"the learnt attributes of {name} must have names that end in an underscore.")
     for key, entry in learnt.items():
@@ -151,14 +153,14 @@ def _is_learnt(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_") and name.isidentifier()
 
 
-def _built(classes: dict[str, type], name: object, settings: Any) -> Any:
+def _built(classes: Mapping[str, Callable[..., Built]], name: object, settings: object) -> Built:
     """Build an object of a known class from its settings."""
     if not isinstance(name, str) or name not in classes:
         raise InputError(
             f"a class must be one of calibrant's, but is {name!r:.60}. A newer version of calibrant may know it."
         )
     try:
-        return classes[name](**settings)
+        return classes[name](**settings)  # type: ignore[arg-type]  # a TypeError if it is not a mapping
     except TypeError as error:
         raise InputError(f"{name} does not have the settings {settings!r:.80}.") from error
 

@@ -81,5 +81,16 @@ def check_rows(value: object, name: str) -> None:
         raise InputError(f"{name} must be a finite number of rows, at least 0, but is {value!r}.")
 
 
+def fit_guard(rows: float, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> LaplaceGuard:
+    """Return a fitted guard of `rows` rows, or of one row if an observed label had probability 0."""
+    impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
+    return LaplaceGuard(rows=1.0 if impossible else rows).learn(log_probs, labels, weights)
+
+
+def guarded(guard: LaplaceGuard, log_probs: FloatArray) -> FloatArray:
+    """Return log-probabilities after a guard, or the same array if its share is 0."""
+    return guard.transform(log_probs) if guard.share_ > 0 else log_probs
+
+
 GUARD = Rule(("zeros_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard")
 """Condition on calibrators that guard against observed labels of probability 0."""

@@ -1,9 +1,8 @@
 """Joint scaling: a map shared by all classes, a factor per row, and a matrix, fitted together."""
 
-from copy import copy
 from functools import reduce
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, each_block
 from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
+from calibrant.calibrators.calibrator import WarmStartCalibrator
+from calibrant.calibrators.guard import GUARD, check_rows, fit_guard, guarded
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
 from calibrant.calibrators.matrix import check_strength
@@ -33,7 +32,7 @@ def _falling_line(knots: FloatArray, slopes: FloatArray) -> bool:
     return bool(falls and len(knots) == len(vector(slopes)) + 1 and np.isfinite(slopes).all())
 
 
-class JointScaling(Calibrator):
+class JointScaling(WarmStartCalibrator):
     r"""Transform log-probabilities by a shared map, a row factor and a matrix, all fitted together.
 
     Parameters
@@ -130,19 +129,10 @@ class JointScaling(Calibrator):
         self.max_iter = max_iter
         self.scores = scores
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, None)
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, copy(self))
-
-    def _search(
-        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "JointScaling | None"
-    ) -> None:
-        """Learn the map; the search begins at that of `near`, or at the identity."""
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the map; the search starts at that of `near`, or at the identity."""
         self._check()
-        impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
-        self.guard_ = LaplaceGuard(rows=1.0 if impossible else self.guard).learn(log_probs, labels, weights)
+        self.guard_ = fit_guard(self.guard, log_probs, labels, weights)
         scores, total = self._guarded(log_probs), float(weights.sum())
         self.knots_ = line_knots(scores, weights, self.segments)
         probs = np.exp(scores)
@@ -208,8 +198,7 @@ class JointScaling(Calibrator):
         check_rows(self.guard, "guard")
 
     def _guarded(self, log_probs: FloatArray) -> FloatArray:
-        guarded = self.guard_.transform(log_probs) if self.guard_.share_ > 0 else log_probs
-        return np.maximum(guarded, SMALLEST_LOG_PROB)
+        return np.maximum(guarded(self.guard_, log_probs), SMALLEST_LOG_PROB)
 
     def _shared(self, scores: FloatArray) -> FloatArray:
         """Return the features that slopes and row factors multiply, (g + h, n, K)."""

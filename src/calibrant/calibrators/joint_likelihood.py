@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blocks import add_blocks, over_classes
+from calibrant._core.blocks import add_blocks
 from calibrant._core.softmax import residuals_of
-from calibrant.calibrators.softmax import Full
+from calibrant.calibrators.softmax import Full, residual_changes
 
 _MOST_KEPT = 1 << 23
 """At most this many numbers (64 MB) are kept from one step of the search to the next."""
@@ -79,10 +79,7 @@ class JointLikelihood:
 
         def task(rows: slice) -> FloatArray:
             probs, shared = self.probs[rows], self.shared(rows)
-            change = self._logits(v, shared, rows)
-            change -= over_classes(np.add, change * probs)
-            change *= probs
-            change *= self.share[rows]
+            change = residual_changes(self._logits(v, shared, rows), probs, self.share[rows])
             return self._sums(change, shared, rows)
 
         return self._add_blocks(task) + 2.0 * self._penalised(v)

@@ -1,8 +1,10 @@
 """Logistic regression with a prior, on standardised features, by which parametric binary maps are fitted."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.logistic import LogisticLoss
 from calibrant._core.newton import newton_step
+from calibrant.calibrators.binary import BinaryCalibrator
 
 RIDGE = 1e-12
 """Weight of the prior. It matters only where the data does not determine the map, as with scores that are all equal."""
@@ -141,17 +144,30 @@ def _subsets(items: range) -> Iterator[tuple[int, ...]]:
     return chain.from_iterable(combinations(items, size) for size in range(len(items) + 1))
 
 
-def warn_unless_converged(calibrator: object, fitted: LogisticFit) -> None:
-    """Warn if the optimiser stopped before the minimum."""
-    if fitted.converged:
-        return
-    import warnings
+class LogisticCalibrator(BinaryCalibrator):
+    """Base of the maps that are fitted by logistic regression on functions of the log-odds.
 
-    from sklearn.exceptions import ConvergenceWarning
+    Attributes
+    ----------
+    converged_ : bool
+    gradient_norm_ : float
+    """
 
-    warnings.warn(
-        f"{type(calibrator).__name__} did not converge: the norm of the gradient is still "
-        f"{significant(fitted.gradient_norm, 2)}. Look for extreme scores.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    kind: ClassVar[Literal["parametric"]] = "parametric"
+    sensitive_to_zeros: ClassVar[bool] = True
+    converged_: bool
+    gradient_norm_: float
+
+    def _report(self, fitted: LogisticFit) -> None:
+        """Store whether the fit has converged, and warn if not."""
+        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
+        if fitted.converged:
+            return
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"{type(self).__name__} did not converge: the norm of the gradient is still "
+            f"{significant(fitted.gradient_norm, 2)}. Look for extreme scores.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,17 +1,16 @@
 """Maps that keep the order of the classes in every row."""
 
-from copy import copy
 from functools import reduce
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blocks import each_block
+from calibrant._core.blocks import each_block, log_softmax
 from calibrant._core.newton import Curve, Minimum
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator, normalised
+from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise_nonnegative, warn_unless_converged
@@ -52,7 +51,7 @@ def _knots(family: object, segments: int, knots: FloatArray, scores: object) -> 
     return family == "diag" and bool(knots[-1] == -np.inf and np.all(knots[1:] < knots[:-1]))
 
 
-class OrderPreserving(Calibrator):
+class OrderPreserving(WarmStartCalibrator):
     r"""Apply a strictly increasing, piecewise linear map to the log-probabilities of a row, and take the softmax.
 
     Parameters
@@ -168,21 +167,13 @@ class OrderPreserving(Calibrator):
         """The largest possible number of slopes."""
         return f"2 min({self.segments}, K - 1)" if self.family == "oi" else str(self.segments)
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, None)
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, copy(self))
-
-    def _search(
-        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "OrderPreserving | None"
-    ) -> None:
-        """Learn the map; the search begins at the slopes of `near`, or at one temperature."""
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the map; the search starts at the slopes of `near`, or at temperature scaling."""
         check_count(self.segments, "segments")
         check_count(self.max_iter, "max_iter")
         check_strength(self.smoothness, "smoothness")
         scores = finite(log_probs)
-        canonical = normalised(scores) if uses_raw_logits(self) else log_probs
+        canonical = log_softmax(scores) if uses_raw_logits(self) else log_probs
         tempered = TemperatureScaling()
         if near is None:
             tempered.learn(canonical, labels, weights)

@@ -4,16 +4,16 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from calibrant._border.numerals import significant
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.logistic import LogisticCalibrator, fit_logistic
 from calibrant.calibrators.rules import Rule, are_finite, is_rising, vector
 from calibrant.exceptions import InputError
 
 
-class PlattScaling(BinaryCalibrator):
+class PlattScaling(LogisticCalibrator):
     r"""Logistic regression on the log-odds, or on a ranker's scores.
 
     Parameters
@@ -51,14 +51,10 @@ class PlattScaling(BinaryCalibrator):
     [0.333, 0.667]
     """
 
-    kind: ClassVar[Literal["parametric"]] = "parametric"
     n_parameters: ClassVar[str] = "2"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["low"]] = "low"
     use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores must become probabilities."
-    converged_: bool
-    gradient_norm_: float
-    sensitive_to_zeros: ClassVar[bool] = True
     accepts_raw: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (Rule(("slope_", "intercept_"), are_finite, "must be finite"),)
 
@@ -76,8 +72,14 @@ class PlattScaling(BinaryCalibrator):
         unit = float(np.abs(x).max()) or 1.0  # Squares of raw scores could overflow.
         prior = np.array([0.0, 0.0 if self.scores == "raw" else unit])
         fitted = fit_logistic(x[:, None] / unit, targets, weights, prior)
-        self.slope_, self.intercept_ = float(fitted.coef[0] / unit), fitted.intercept
-        _report(self, fitted)
+        with np.errstate(over="ignore"):
+            self.slope_, self.intercept_ = float(fitted.coef[0] / unit), fitted.intercept
+        if not np.isfinite(self.slope_):
+            raise InputError(
+                f"raw scores must be large enough for a finite slope, but none exceeds {significant(unit)} in size. "
+                "Multiply all of them by the same number."
+            )
+        self._report(fitted)
         return self
 
     def log_odds(self, scores: FloatArray) -> FloatArray:
@@ -99,7 +101,7 @@ class PlattScaling(BinaryCalibrator):
         return scores
 
 
-class QuadraticScaling(BinaryCalibrator):
+class QuadraticScaling(LogisticCalibrator):
     r"""Logistic regression on the log-odds and their square.
 
     Parameters
@@ -141,14 +143,10 @@ class QuadraticScaling(BinaryCalibrator):
     [0.25, 0.5, 0.8]
     """
 
-    kind: ClassVar[Literal["parametric"]] = "parametric"
     n_parameters: ClassVar[str] = "3"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
     use_when: ClassVar[str] = "There are two classes and at least a few hundred rows."
-    converged_: bool
-    gradient_norm_: float
-    sensitive_to_zeros: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("coef_",), lambda c: len(vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
         Rule(("range_",), lambda r: len(vector(r)) == 2 and np.isfinite(r).all() and is_rising(r), "must be a range"),
@@ -172,7 +170,7 @@ class QuadraticScaling(BinaryCalibrator):
         bend = (last - first) / (2 * width)
         self.coef_ = np.array([fitted.intercept - first * low + bend * low**2, first - 2 * bend * low, bend])
         self.range_ = np.array([low, high])
-        _report(self, fitted)
+        self._report(fitted)
         return self
 
     def log_odds(self, scores: FloatArray) -> FloatArray:
@@ -191,9 +189,3 @@ class QuadraticScaling(BinaryCalibrator):
         if not self.monotone:
             return curve
         return curve + (inside * (2 * self.coef_[2]) + self.coef_[1]).at_least(0.0) * (x - inside)
-
-
-def _report(calibrator: PlattScaling | QuadraticScaling, fitted: LogisticFit) -> None:
-    """Say how the optimisation went."""
-    calibrator.converged_, calibrator.gradient_norm_ = fitted.converged, fitted.gradient_norm
-    warn_unless_converged(calibrator, fitted)

@@ -153,6 +153,14 @@ def _places(n: int) -> IntArray:
     return places
 
 
+def residual_changes(change: FloatArray, probs: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the derivative of the weighted residuals in the direction of a change of logits, which is overwritten."""
+    change -= over_classes(np.add, change * probs)
+    change *= probs
+    change *= share
+    return change
+
+
 class PenalisedLikelihood:
     r"""Mean negative log-likelihood of a softmax, plus weighted squared distances from a target.
 
@@ -202,10 +210,7 @@ class PenalisedLikelihood:
 
         def task(rows: slice) -> FloatArray:
             features, probs = self.features[rows], self.probs[rows]
-            change = self.family.logits(parameters, features)
-            change -= over_classes(np.add, change * probs)
-            change *= probs
-            change *= self.share[rows]
+            change = residual_changes(self.family.logits(parameters, features), probs, self.share[rows])
             return self.family.sums(change, features)
 
         return (self._add_blocks(task) + 2.0 * self.penalty * parameters).ravel()

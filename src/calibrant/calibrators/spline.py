@@ -8,10 +8,9 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import pooled_ties
 from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.logistic import LogisticCalibrator, LogisticFit, fit_logistic
 from calibrant.calibrators.rules import CURVE, Rule, is_curve
 from calibrant.exceptions import InputError
 
@@ -162,7 +161,7 @@ def _roughness(knots: FloatArray) -> FloatArray:
     return sum(share * side.T @ (widths * side) for share, side in ((1 / 6, left), (4 / 6, middle), (1 / 6, right)))
 
 
-class SplineCalibration(BinaryCalibrator):
+class SplineCalibration(LogisticCalibrator):
     r"""A natural cubic spline from log-odds to calibrated log-odds, with smoothing chosen by the data.
 
     Parameters
@@ -217,12 +216,10 @@ class SplineCalibration(BinaryCalibrator):
     [0.1, 0.5]
     """
 
-    kind: ClassVar[Literal["parametric"]] = "parametric"
     n_parameters: ClassVar[str] = "number of knots"
     data_efficiency: ClassVar[Literal["medium"]] = "medium"
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "There are a thousand rows or more and the map should be smooth."
-    sensitive_to_zeros: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (Rule(("knots_", "values_"), is_curve, CURVE),)
 
     def __init__(
@@ -282,12 +279,11 @@ class SplineCalibration(BinaryCalibrator):
             smoothing *= 10
             fitted = basis.fit(rows, smoothing)
         self.knots_, self.values_, self.smoothing_ = basis.knots, basis.at_knots(fitted), smoothing
-        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
-        warn_unless_converged(self, fitted)
+        self._report(fitted)
 
     def _check(self) -> None:
         check_count(self.n_knots, "n_knots")
         if not 0 < self.prior_weight < np.inf:
             raise InputError(f"prior_weight must be positive and finite, but is {self.prior_weight!r}.")
-        if self.smoothing != "reml" and not (isinstance(self.smoothing, (int, float)) and self.smoothing > 0):
-            raise InputError(f'smoothing must be "reml" or a positive number, but is {self.smoothing!r}.')
+        if self.smoothing != "reml" and not (isinstance(self.smoothing, (int, float)) and 0 < self.smoothing < np.inf):
+            raise InputError(f'smoothing must be "reml" or a positive, finite number, but is {self.smoothing!r}.')

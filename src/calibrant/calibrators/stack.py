@@ -13,7 +13,7 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.ensemble import MIXTURE, mixture, warn_unless_converged
 from calibrant.calibrators.folds import Unseen, out_of_fold
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows, fit_guard, guarded
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.rules import Rule
@@ -161,9 +161,8 @@ class StackedCalibration(WithMembers):
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         self._check()
         total = float(weights.sum())
-        impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
-        self.zeros_ = LaplaceGuard(rows=1.0 if impossible else 0.0).learn(log_probs, labels, weights)
-        scores = self.zeros_.transform(log_probs) if impossible else log_probs
+        self.zeros_ = fit_guard(0.0, log_probs, labels, weights)
+        scores = guarded(self.zeros_, log_probs)
         whole = SharedStages(self.members_for(log_probs.shape[1], total))
         with portion(0, 2):
             whole.learn(scores, labels, weights)
@@ -187,7 +186,7 @@ class StackedCalibration(WithMembers):
         warn_unless_converged(mixed.found.converged, mixed.found.gap, "StackedCalibration")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        scores = self.zeros_.transform(log_probs) if self.zeros_.share_ > 0 else log_probs
+        scores = guarded(self.zeros_, log_probs)
         return self.map_.transform(mixture(self.weights_.tolist(), (m.transform(scores) for m in self.calibrators_)))
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:

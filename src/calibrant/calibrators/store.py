@@ -11,7 +11,6 @@ from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
-from calibrant.calibrators.stored import check_learnt, check_usable
 from calibrant.exceptions import FileError, InputError
 
 if TYPE_CHECKING:
@@ -139,9 +138,9 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
 
 
 def _check(calibrator: object) -> None:
-    """Refuse what no fit can give."""
+    """Refuse a calibrator that no fit can give."""
     from calibrant.calibrators.forecasts import ForecastCalibrator
-    from calibrant.calibrators.forecasts.stored import check_usable_forecasts
+    from calibrant.calibrators.stored_checks import check_learnt, check_usable, check_usable_forecasts
 
     if not isinstance(calibrator, (Calibrator, ForecastCalibrator)):
         raise InputError("it does not describe a calibrator.")

@@ -1,7 +1,7 @@
 """Structured vector and matrix scaling: affine maps with a penalty on the distance from temperature scaling."""
 
 from copy import copy
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, over_classes, threads_for
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.affine import AffineScaling
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
+from calibrant.calibrators.calibrator import WarmStartCalibrator
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows, fit_guard, guarded
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.rules import AFFINE, Rule
@@ -19,7 +20,7 @@ from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
 
 
-class StructuredScaling(AffineScaling):
+class StructuredScaling(AffineScaling, WarmStartCalibrator):
     r"""Temperature scaling, then an affine map of the log-probabilities that is shrunk towards the identity.
 
     With few rows it is close to temperature scaling, with many rows to vector or matrix scaling; there is nothing to
@@ -124,22 +125,13 @@ class StructuredScaling(AffineScaling):
         """Number of learnt parameters, for K classes."""
         return "2K + 1" if self.structure == "vector" else "K^2 + K + 1"
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, None)
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, copy(self))
-
-    def _search(
-        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "StructuredScaling | None"
-    ) -> None:
-        """Learn the map; the search begins at that of `near`, or at the identity."""
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the map; the search starts at that of `near`, or at the identity."""
         check_rows(self.guard, "guard")
         family, penalty, target = self._problem(log_probs.shape[1], float(weights.sum()))
-        has_zeros = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
-        self.zeros_ = LaplaceGuard(rows=1.0 if has_zeros else 0.0).learn(log_probs, labels, weights)
+        self.zeros_ = fit_guard(0.0, log_probs, labels, weights)
         self.guard_ = LaplaceGuard(rows=self.guard).learn(log_probs, labels, weights)
-        possible = self._possible(log_probs)
+        possible = guarded(self.zeros_, log_probs)
         start = target.ravel()
         if near is None:
             self.temperature_scaling_ = TemperatureScaling().learn(possible, labels, weights)
@@ -152,7 +144,7 @@ class StructuredScaling(AffineScaling):
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         # The base class would floor the features: if ln Z is below its floor, all classes of a row would become equal.
-        scores = self._tempered(self._possible(log_probs))
+        scores = self._tempered(guarded(self.zeros_, log_probs))
         logits = np.multiply(scores, self.coef_, out=scores) if self.coef_.ndim == 1 else scores @ self.coef_.T
         logits += self.intercept_
         return logits
@@ -163,10 +155,6 @@ class StructuredScaling(AffineScaling):
         log_sum = top + (tempered - top).exp().total().log()
         guarded = self.guard_.operations(tempered - log_sum, k).at_least(SMALLEST_LOG_PROB)
         return ops.affine(guarded + log_sum, self.coef_, self.intercept_)
-
-    def _possible(self, log_probs: FloatArray) -> FloatArray:
-        """Return log-probabilities after `zeros_`, or the same array if its share is 0."""
-        return self.zeros_.transform(log_probs) if self.zeros_.share_ > 0 else log_probs
 
     def _tempered(self, log_probs: FloatArray) -> FloatArray:
         """Return the features: temperature scaling and the guard in one pass, plus ln Z."""

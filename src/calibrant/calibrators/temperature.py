@@ -2,18 +2,18 @@
 
 import math
 import warnings
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator
+from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
 from calibrant.calibrators.rules import TEMPERATURE, Rule
 from calibrant.calibrators.scaling import finite
 from calibrant.exceptions import DataWarning
 
 
-class TemperatureScaling(Calibrator):
+class TemperatureScaling(WarmStartCalibrator):
     r"""Divide the logits by one temperature, chosen by maximum likelihood.
 
     Parameters
@@ -76,19 +76,15 @@ class TemperatureScaling(Calibrator):
     expressiveness: ClassVar = "low"
     use_when: ClassVar = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
     sensitive_to_zeros: ClassVar[bool] = True
+    temperature_: float
     rules: ClassVar[tuple[Rule, ...]] = (TEMPERATURE,)
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
         self.scores = scores
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, None)
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, -math.log(self.temperature_))
-
-    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: float | None) -> None:
-        found = best_log_beta(finite(log_probs), labels, weights, near)
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        start = None if near is None else -math.log(near.temperature_)
+        found = best_log_beta(finite(log_probs), labels, weights, start)
         self.temperature_ = math.exp(-found.at)
         self.gradient_norm_ = abs(found.value) * math.exp(found.at)
         self.converged_, self.n_iter_ = found.converged, found.n_calls

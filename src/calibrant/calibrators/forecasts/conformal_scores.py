@@ -20,7 +20,7 @@ class Reference(NamedTuple):
 
 
 def _same(_law: Distribution, numbers: FloatArray) -> FloatArray:
-    """Return the numbers as they are."""
+    """Return the numbers unchanged."""
     return numbers
 
 

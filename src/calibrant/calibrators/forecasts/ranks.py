@@ -112,6 +112,8 @@ def coverage_test(
     y = np.asarray(targets, dtype=np.float64)
     if y.shape != intervals.low.shape:
         raise InputError(f"targets must be {len(intervals.low)} numbers, one per interval, but have shape {y.shape}.")
+    if np.isnan(y).any():
+        raise InputError(f"targets must not be NaN, but row {int(np.isnan(y).argmax())} is. Drop such rows.")
     if alternative not in ("less", "two-sided"):
         raise InputError(f'alternative must be "less" or "two-sided", but is {alternative!r}.')
     hits = (intervals.low <= y) & (y <= intervals.high)

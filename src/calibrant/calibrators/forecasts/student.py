@@ -101,7 +101,7 @@ class StudentScaling(ForecastCalibrator):
         centre, unit = frame_of(distribution)
         loc, scale = centre + self.shift_ * unit, self.factor_ * unit
         if np.isinf(self.df_):
-            return Normal._trusted(loc=loc, scale=scale)  # noqa: SLF001 (from checked laws)
+            return Normal._trusted(loc=loc, scale=scale)  # noqa: SLF001 (from checked distributions)
         return Student._trusted(loc=loc, scale=scale, df=np.full(len(loc), self.df_))  # noqa: SLF001 (as above)
 
 
