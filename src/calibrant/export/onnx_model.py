@@ -1,7 +1,7 @@
 """A calibrator as an ONNX model."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -28,7 +28,7 @@ class _Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, FloatArray | IntArray] = {}
 
-    def add(self, operator: str, *inputs: str, **attributes: object) -> str:
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Append a node and return the name of its first output."""
         name = f"v{len(self.nodes)}"
         # The indices that sort are the second output of TopK.
