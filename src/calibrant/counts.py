@@ -1,4 +1,4 @@
-"""From counts of classes to probabilities: relative frequency, Laplace correction, m-estimate."""
+"""Class probabilities from counts: relative frequency, Laplace correction, m-estimate."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence, Sized
@@ -16,15 +16,15 @@ from calibrant.predictions import Predictions
 
 
 class Smoothing(ABC):
-    """A rule that turns the class counts of a set of rows into probabilities.
+    """A rule that turns class counts into probabilities.
 
-    Every rule adds pseudo-counts and divides by the sum; called on an array of counts, (..., K), it returns
+    Every rule adds pseudo-counts and divides by the sum. Called with an array of counts, (..., K), it returns
     probabilities of the same shape. Counts may be sums of weights.
     """
 
     @abstractmethod
     def pseudo_counts(self, counts: FloatArray) -> FloatArray:
-        """Return what is added to the counts, of shape (K,)."""
+        """Return the numbers to add to the counts, of shape (K,)."""
 
     def __call__(self, counts: object) -> FloatArray:
         """Return the probabilities of the classes, (..., K)."""
@@ -69,16 +69,16 @@ class LaplaceCorrection(Smoothing):
 
 @dataclass(frozen=True)
 class MEstimate(Smoothing):
-    r"""Together m pseudo-counts, shared out by a prior: :math:`(n_i + m \pi_i) / (|S| + m)`.
+    r"""A total of m pseudo-counts, divided by a prior: :math:`(n_i + m \pi_i) / (|S| + m)`.
 
     Parameters
     ----------
     m : float
         Number of pseudo-counts, not negative. 0 gives the relative frequency.
     prior : sequence of K probabilities, "uniform" or "observed", default="uniform"
-        "observed" takes the class frequencies of all the counts that the rule is called on: of the whole training
-        data where these are the leaves of a tree or the segments of a hull. K pseudo-counts with the prior "uniform"
-        are the Laplace correction.
+        "observed" is the class frequencies of all counts that the rule is called with, which are those of the whole
+        training data for the leaves of a tree or the segments of a hull. K pseudo-counts with the prior "uniform" are
+        the Laplace correction.
 
     Examples
     --------
@@ -114,12 +114,12 @@ class MEstimate(Smoothing):
 
 
 def relative_frequency(counts: object) -> FloatArray:
-    """Return the share of every class, n_i / n, in the shape of the counts.
+    """Return the share of each class, n_i / n, with the shape of the counts.
 
     Parameters
     ----------
     counts : array-like of shape (..., K)
-        Number of rows of each class, or the sum of their weights; `class_counts` makes them from labels.
+        Number of rows of each class, or the sum of their weights; `class_counts` computes them from labels.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def relative_frequency(counts: object) -> FloatArray:
 
 
 def laplace(counts: object) -> FloatArray:
-    """Return the Laplace-corrected share of every class, (n_i + 1) / (n + K).
+    """Return the Laplace-corrected share of each class, (n_i + 1) / (n + K).
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def laplace(counts: object) -> FloatArray:
 
 
 def m_estimate(counts: object, m: float, prior: str | Sequence[float] | FloatArray = "uniform") -> FloatArray:
-    """Return the m-estimate of the share of every class, (n_i + m prior_i) / (n + m).
+    """Return the m-estimate of the share of each class, (n_i + m prior_i) / (n + m).
 
     Parameters
     ----------
@@ -163,16 +163,16 @@ def m_estimate(counts: object, m: float, prior: str | Sequence[float] | FloatArr
 
 
 def class_counts(labels: object, classes: int | Sequence[object], weights: object = None) -> FloatArray:
-    """Count the rows of every class.
+    """Return the number of rows of each class, or the sum of their weights.
 
     Parameters
     ----------
     labels : array-like of shape (n,)
         As for `Predictions`: integers 0 to K - 1, booleans, names found in `classes`, or one-hot rows.
     classes : int or sequence of length K
-        The number of classes or their names in order; a class may be absent from the labels.
+        The number of classes, or their names in order; a class need not occur in the labels.
     weights : array-like of shape (n,), optional
-        Count so much for each row instead of 1.
+        By default, each row counts 1.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def class_counts(labels: object, classes: int | Sequence[object], weights: objec
 
 
 def as_smoothing(smoothing: Smoothing | None) -> Smoothing:
-    """Return the rule itself, and the relative frequency for None."""
+    """Return the rule itself, or the relative frequency for None."""
     if smoothing is None:
         return RelativeFrequency()
     if not isinstance(smoothing, Smoothing):
@@ -244,12 +244,12 @@ def _as_prior(prior: object) -> tuple[float, ...]:
 
 def _refuse_total(counts: FloatArray, total: FloatArray, rule: Smoothing) -> None:
     place = tuple(np.argwhere(~((total > 0) & (total < np.inf)))[0, :-1].tolist())
-    found = "infinite. Rescale them." if counts[place].any() else "0. No counts, no frequency: use LaplaceCorrection()."
+    found = "infinite. Rescale them." if counts[place].any() else "0. Use LaplaceCorrection() for empty counts."
     raise InputError(f"counts{[*place] or ''} must have a positive, finite sum for {rule!r}, but it is {found}")
 
 
 def class_shares(predictions: Predictions) -> FloatArray:
-    """Return the share of every class among the labels.
+    """Return the share of each class among the labels, by weight.
 
     Examples
     --------

@@ -120,6 +120,12 @@ def test_larger_families_are_never_worse_on_the_fitted_rows():
         assert log_loss(wide, hits, weights) <= log_loss(narrow, hits, weights) + 1e-10
 
 
+def test_raw_scores_whose_slope_would_overflow_are_refused_by_platt():
+    scores = 1e-320 * np.arange(1.0, 9.0)
+    with pytest.raises(InputError, match="raw scores must be large enough for a finite slope, but none exceeds"):
+        PlattScaling(scores="raw").fit(scores, [0, 1, 0, 0, 1, 0, 1, 1])
+
+
 def test_infinite_raw_scores_are_refused_by_platt():
     with pytest.raises(InputError, match="scores must be finite for PlattScaling, but row 1 is infinite"):
         PlattScaling(scores="raw").fit([0.0, np.inf], [0, 1])

@@ -82,7 +82,8 @@ class TestFolds:
         rare = np.where((y == 2) & (np.arange(300) >= 100), 1, y)
         splits = [(np.arange(100, 300), np.arange(100)), (np.arange(100), np.arange(100, 300))]
         n_lost = int(np.sum(rare[:100] == 2))
-        with pytest.warns(DataWarning, match=f"^{n_lost} rows are of classes that their fold's training rows lack"):
+        message = f"^{n_lost} rows have classes that do not occur in the training rows of their fold"
+        with pytest.warns(DataWarning, match=message):
             model = CalibratedModel(GaussianNB(), "ts", cv=splits).fit(X, rare)
         assert model.predict_proba(X).shape == (300, 3)
         kept = np.flatnonzero(rare[:100] != 2)
@@ -97,7 +98,7 @@ class TestFolds:
         X, y = problem(2, n=20)
         order = np.argsort(y, kind="stable")
         zeros, ones = order[: int(np.sum(y == 0))], order[int(np.sum(y == 0)) :]
-        with pytest.raises(InputError, match="every class must be in the training rows"):
+        with pytest.raises(InputError, match="every class must be both in the training rows"):
             CalibratedModel(GaussianNB(), "ts", cv=[(zeros, ones), (ones, zeros)]).fit(X, y)
 
     def test_rows_may_be_scored_several_times_or_never(self):
@@ -167,7 +168,7 @@ class TestResponses:
 
     def test_scores_of_pairs_of_classes_are_refused(self):
         X, y = problem(4, n=200)
-        with pytest.raises(InputError, match=r"one score per class, 4 in all, but returns the shape \(50, 6\)"):
+        with pytest.raises(InputError, match=r"one score for each of 4 classes, but returns the shape \(50, 6\)"):
             CalibratedModel(
                 SVC(decision_function_shape="ovo"), "ts", cv=4, response="decision_function",
             ).fit(X, y)  # fmt: skip
@@ -246,7 +247,7 @@ class TestInScikitLearn:
     def test_the_calibrator_can_be_saved_and_the_model_says_so(self, tmp_path):
         X, y = problem()
         model = CalibratedModel(GaussianNB(), "vs").fit(X, y)
-        with pytest.raises(TypeError, match="save calibrator_"):
+        with pytest.raises(TypeError, match="save its calibrator_"):
             save(model, tmp_path / "model.json")
         save(model.calibrator_, tmp_path / "vs.json")
         raw = model.estimator_.predict_proba(X)

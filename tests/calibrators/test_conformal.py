@@ -237,6 +237,9 @@ def test_what_cannot_be_tested_is_refused():
         coverage_test(weighted, TEST.targets)
     with pytest.raises(InputError, match="400 numbers, one per interval"):
         coverage_test(weighted, [1.0])
+    unknown = np.where(np.arange(TEST.n_samples) == 7, np.nan, TEST.targets)
+    with pytest.raises(InputError, match="targets must not be NaN, but row 7 is"):
+        coverage_test(weighted, unknown)
     with pytest.raises(InputError, match="alternative must be"):
         coverage_test(weighted, TEST.targets, alternative="more")
 
@@ -286,7 +289,11 @@ def test_groups_are_kept_in_files(tmp_path):
         (lambda: ConformalIntervals(score="squared").fit(FIT), "score must be one of absolute, normalised"),
         (lambda: ConformalIntervals(tails="left").fit(FIT), 'tails must be "joint" or "each"'),
         (lambda: ConformalIntervals(guarantee_of="all").fit(FIT), "guarantee_of must be"),
-        (lambda: WeightedConformalIntervals().fit(FIT, ratios=np.zeros(200)), "ratios must be 200 positive numbers"),
+        (
+            lambda: WeightedConformalIntervals().fit(FIT, ratios=np.zeros(200)),
+            "ratios must be positive and finite, but row 0 is 0",
+        ),
+        (lambda: WeightedConformalIntervals().fit(FIT, ratios=[1.0]), r"ratios must be 200 .*but have shape \(1,\)"),
     ],
 )
 def test_mistakes_are_named(call, words):

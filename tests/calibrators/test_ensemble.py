@@ -164,7 +164,7 @@ class TestEnsemble:
             Ensemble(calibrators).fit([0.2, 0.7], [0, 1])
 
     def test_a_search_without_end_is_warned_of(self):
-        with pytest.warns(ConvergenceWarning, match=r"Ensemble has not converged.*slope of 0\.5"):
+        with pytest.warns(ConvergenceWarning, match=r"Ensemble has not converged.*at a rate of 0\.5"):
             warn_unless_converged(False, 0.5, "Ensemble")
 
 

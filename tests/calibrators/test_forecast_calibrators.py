@@ -491,7 +491,7 @@ def test_names():
         (lambda: SpreadScaling("nll").fit(FIT), 'score must be "log" or "crps"'),
         (lambda: ShiftScaling("row").fit(FIT), 'shift must be "spread" or "constant"'),
         (lambda: EnsembleInflation("log").fit(ENSEMBLES_FIT), 'score must be "crps" or "moments"'),
-        (lambda: PITMap("many").fit(FIT), 'knots must be "few", "all" or a number'),
+        (lambda: PITMap("many").fit(FIT), 'knots must be "few", "all" or a whole number'),
         (lambda: PITMap(0).fit(FIT), "knots must be"),
         (lambda: SpreadScaling().fit(ENSEMBLES_FIT), 'for ensembles "inflate"'),
         (lambda: PITMap().fit(ENSEMBLES_FIT), "cannot leave the range of the members"),
@@ -506,9 +506,9 @@ def test_mistakes_are_named(call, words):
 
 def test_classes_and_forecasts_are_not_mixed_up():
     p = Predictions([0.2, 0.7], [0, 1])
-    with pytest.raises(TypeError, match="these are TemperatureScaling and Forecasts"):
+    with pytest.raises(TypeError, match="but got TemperatureScaling and Forecasts"):
         calibrate(TemperatureScaling().fit(p), FIT)
-    with pytest.raises(TypeError, match="these are SpreadScaling and Predictions"):
+    with pytest.raises(TypeError, match="but got SpreadScaling and Predictions"):
         calibrate(SpreadScaling().fit(FIT), p)
     with pytest.raises(TypeError, match="stages must be a list"):
         ForecastCompose([TemperatureScaling()]).fit(FIT)

@@ -43,10 +43,10 @@ def test_every_calibrator_comes_back_the_same(name, tmp_path):
     [
         ("scale", "factor_", -1.0, "factor_ of SpreadScaling must be a positive number"),
         ("scale", "factor_", "wide", "factor_ of SpreadScaling must be"),
-        ("scale", "dim_", 0, "must know the number of coordinates"),
+        ("scale", "dim_", 0, "must have the number of coordinates"),
         ("student", "df_", 0.5, "df_ of StudentScaling must exceed 1"),
         ("shift-scale", "shift_", {"float": "inf"}, "shift_ of ShiftScaling must be finite"),
-        ("pit", "levels_", as_array([0.2, 0.1]), "must be as many, and ascend between 0 and 1"),
+        ("pit", "levels_", as_array([0.2, 0.1]), "must have the same length and be strictly increasing"),
         ("quantile-shift", "shifts_", as_array([0.0]), "with one shift each"),
         ("inflate", "shift_", as_array([np.inf]), "must be finite numbers"),
         ("shift-scale>pit", "stages_", [], "must be calibrators of forecasts"),

@@ -158,7 +158,7 @@ def test_equal_probabilities_in_different_rows_are_ties():
 def test_lifts_take_calibrators_of_two_classes_only():
     p = calibrated()
     for lift in (OneVsRest, Pooled):
-        with pytest.raises(TypeError, match="calibrator must be one of two classes"):
+        with pytest.raises(TypeError, match="calibrator must be a binary calibrator"):
             lift(TemperatureScaling()).fit(p.probs, p.labels)
 
 

@@ -240,7 +240,7 @@ def test_offsets_help_one_line_where_every_logit_is_that_of_its_class_alone():
 class TestRefusals:
     @each("name", [*OTHERS, "ts>vs", "guard>irova"])
     def test_other_calibrators_say_who_takes_raw_logits(self, name):
-        with pytest.raises(InputError, match=r'(does not matter|no scale).*(VectorScaling|"diag" takes)'):
+        with pytest.raises(InputError, match=r'(does not matter|no known scale).*(VectorScaling|"diag" accepts)'):
             fitted(name)
 
     def test_an_ensemble_does_not_hand_them_on(self):
@@ -301,8 +301,8 @@ def _without_raw_logits(calibrator):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("vs>guard", _canonical_first_stage, "must agree on raw logits"),
-        ("vs>guard", _without_raw_logits, "must agree on raw logits"),
+        ("vs>guard", _canonical_first_stage, "must agree: only the first stage"),
+        ("vs>guard", _without_raw_logits, "must agree: only the first stage"),
         ("irova", _inner_of_probabilities, "must agree: raw logits are raw scores"),
         ("iop-diag", _endless_knot, "must be knots"),
         ("iop-diag", _without_raw_logits, "must be knots"),

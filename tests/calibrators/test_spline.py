@@ -78,6 +78,7 @@ def test_a_monotone_spline_of_reversed_scores_is_the_base_rate():
         ({"prior_weight": 0.0}, "prior_weight must be positive"),
         ({"smoothing": "cv"}, 'smoothing must be "reml"'),
         ({"smoothing": -1.0}, 'smoothing must be "reml"'),
+        ({"smoothing": np.inf}, 'smoothing must be "reml" or a positive, finite number'),
     ],
 )
 def test_impossible_settings_of_the_spline_are_refused(settings, message):

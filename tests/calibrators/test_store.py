@@ -32,7 +32,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.store import load_with_details
-from calibrant.calibrators.stored import check_learnt
+from calibrant.calibrators.stored_checks import check_learnt
 from calibrant.counts import LaplaceCorrection, MEstimate
 from calibrator_cases import EVERY_CALIBRATOR
 from naming import each
@@ -237,10 +237,10 @@ class TestDamage:
 
     def test_large_files_are_not_read(self, tmp_path, monkeypatch):
         monkeypatch.setattr(store, "MAX_FILE_BYTES", 400)
-        with pytest.raises(InputError, match="more than the 400 that can be read"):
+        with pytest.raises(InputError, match="more than the 400 that `load` accepts"):
             save(fitted("sms"), tmp_path / "c.json")
         (tmp_path / "c.json").write_bytes(b" " * 401)
-        with pytest.raises(InputError, match="more than the 400 bytes"):
+        with pytest.raises(InputError, match="larger than 400 bytes"):
             load(tmp_path / "c.json")
 
     def test_a_missing_file_is_an_operating_system_error(self, tmp_path):
@@ -309,11 +309,11 @@ class TestMeaning:
             ("ts", in_fitted(temperature_={"float": "inf"}), "must be a positive number"),
             ("ts", in_fitted(temperature_="2"), "must be a positive number"),
             ("ts", in_fitted(temperature_=True), "must be a positive number"),
-            ("ts", in_fitted(temperature_=10**400), "numbers must be finite and of ordinary size"),
+            ("ts", in_fitted(temperature_=10**400), "numbers must be finite, and integers below"),
             ("ts", in_fitted(classes_=as_array([0, 0, 1], "<i8")), "at least two different classes"),
             ("ts", in_fitted(classes_=as_array([0], "<i8")), "at least two different classes"),
-            ("ts", in_fitted(predict=1.0), "named with a final underscore"),
-            ("ts", in_fitted(__class__=1.0), "named with a final underscore"),
+            ("ts", in_fitted(predict=1.0), "must have names that end in an underscore"),
+            ("ts", in_fitted(__class__=1.0), "must have names that end in an underscore"),
             ("ts", in_fitted(converged_="yes"), "converged_ of TemperatureScaling must be true or false"),
             ("ts", in_fitted(gradient_norm_=-1.0), "gradient_norm_ of TemperatureScaling must not be negative"),
             ("ts", in_fitted(n_iter_=1.5), "n_iter_ of TemperatureScaling must be a count"),
@@ -328,16 +328,16 @@ class TestMeaning:
             ("vs", in_fitted(coef_=as_array([1.0, 2.0])), "with one row per class"),
             ("vs", in_fitted(coef_=as_array([1.0, np.inf, 1.0])), "must be finite"),
             ("vs", huge_array, "does not have 0 bytes"),
-            ("irm", lambda d: _isotonic(d).update(scores_=as_array([2.0, 1.0])), "must be of the same length"),
+            ("irm", lambda d: _isotonic(d).update(scores_=as_array([2.0, 1.0])), "must have the same length"),
             (
                 "irm",
                 lambda d: _isotonic(d).update(scores_=as_array([2.0, 1.0]), probabilities_=as_array([0.1, 0.2])),
-                "must not fall",
+                "must have the same length and be non-decreasing",
             ),
             (
                 "irm",
                 lambda d: _isotonic(d).update(scores_=as_array([1.0, 2.0]), probabilities_=as_array([0.5, 0.2])),
-                "must not fall",
+                "must have the same length and be non-decreasing",
             ),
             (
                 "irm",
@@ -355,7 +355,7 @@ class TestMeaning:
             ("ts", in_settings(scores={"choice": "Path", "fields": {}}), "a class must be one of calibrant's"),
             ("ts", lambda d: d.update(calibrator=7), "does not describe a calibrator"),
             ("ts", lambda d: d.update(details=7), "does not describe a calibrator"),
-            ("ts", deep, "nested at most 20 deep"),
+            ("ts", deep, "nested at most 20 levels deep"),
         ],
     )  # fmt: skip
     def test_nonsense_is_refused(self, name, change, message, tmp_path):

@@ -162,14 +162,14 @@ class TestRefusals:
             export(TemperatureScaling())
 
     def test_what_is_no_calibrator(self, export):
-        with pytest.raises(TypeError, match="export calibrator_"):
+        with pytest.raises(TypeError, match="export its calibrator_"):
             export(CalibratedModel(None))
 
     def test_a_method_without_a_map(self, export):
         class Own(Identity):
             pass
 
-        with pytest.raises(InputError, match="Own cannot be exported: its class must define _operations"):
+        with pytest.raises(InputError, match="Own cannot be exported: the class must define _operations"):
             export(fit(Own(), 3))
 
 

@@ -150,7 +150,7 @@ class TestDigits:
         assert np.array_equal(np.concatenate([split.labels for split in splits])[ours], labels[theirs])
 
     def test_have_no_folder(self, tmp_path):
-        with pytest.raises(InputError, match="come with scikit-learn"):
+        with pytest.raises(InputError, match="are in scikit-learn"):
             load_dataset("digits", folder=tmp_path)
 
 

@@ -239,7 +239,7 @@ def test_exported_logits_can_be_the_source_of_the_same_experiment(done, tmp_path
 def test_archives_that_lack_something_are_refused_with_what_they_lack(tmp_path):
     write_logits(tmp_path / "logits", ["ce"])
     config = write_config(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"no logits of the network 'focal' for seed 0 .* There are ce"):
+    with pytest.raises(FileNotFoundError, match=r"no logits of the network 'focal' for seed 0 .* The folder has ce"):
         run(config, tmp_path / "out")
     np.savez(tmp_path / "logits" / "focal.npz", calibration_logits=np.zeros((3, 3)))
     with pytest.raises(InputError, match=r"focal.npz must hold calibration_logits, .* but lacks calibration_labels"):

@@ -84,30 +84,30 @@ CHANGES = [
     (
         "seeds = {seeds}",
         "seeds = []",
-        r"seeds must be a list of different whole numbers from 0, not empty, but is \[\]",
+        r"seeds must be a list of distinct whole numbers of at least 0, not empty, but is \[\]",
     ),
-    ("seeds = {seeds}", "seeds = [1, 1]", "seeds must be a list of different"),
-    ("seeds = {seeds}", "seeds = [true]", "seeds must be a list of different"),
+    ("seeds = {seeds}", "seeds = [1, 1]", "seeds must be a list of distinct"),
+    ("seeds = {seeds}", "seeds = [true]", "seeds must be a list of distinct"),
     (
         'source = "logits"',
         'source = "cifar"',
         r"\[data\]: source must be one of digits, fashion-mnist, logits, bundled",
     ),
     ('folder = "{folder}"', "", r"\[data\]: folder is required"),
-    ('folder = "{folder}"', "folder = 3", r"\[data\]: folder must be a text"),
+    ('folder = "{folder}"', "folder = 3", r"\[data\]: folder must be a string"),
     ('calibrator = "identity"', 'calibrator = "tz"', r"number 1: calibrator: .*'tz' is not one. Did you mean 'ts'"),
-    ('network = "ce"\ncalibrator = "ts"', 'network = ""\ncalibrator = "ts"', "number 2: network must be a text"),
-    ('name = "raw"', 'name = "raw"\ncolour = "red"', "number 1: colour is not a known key. There are calibrator,"),
-    ('name = "raw"', 'name = "B0 CE>TS"', "number 2: name must be different from those before, but is 'B0 CE>TS'"),
+    ('network = "ce"\ncalibrator = "ts"', 'network = ""\ncalibrator = "ts"', "number 2: network must be a string"),
+    ('name = "raw"', 'name = "raw"\ncolour = "red"', "number 1: colour is not a known key. Known keys are calibrator,"),
+    ('name = "raw"', 'name = "B0 CE>TS"', "number 2: name must be different from the names before, but is 'B0 CE>TS'"),
     ('baseline = "B0 CE>TS"', 'baseline = "B9"', r"\[evaluation\]: baseline must be one of raw, B0 CE>TS, focal"),
     ('"ece-20"', '"ece-21"', r"each of metrics must be one of accuracy, .*ece-20, but is 'ece-21'"),
-    ("resamples = 60", "resamples = 5", "resamples must be a whole number from 50, but is 5"),
+    ("resamples = 60", "resamples = 5", "resamples must be a whole number of at least 50, but is 5"),
     ("resamples = 60", "level = 95", r"level must be a number between 0 and 1, but is 95"),
-    ("sizes = [40, 240]", "sizes = [0]", r"\[learning\]: sizes must be a list of different whole numbers from 1"),
-    ('calibrators = ["ts", "irova"]', 'calibrators = "ts"', "calibrators must be a list of different names"),
+    ("sizes = [40, 240]", "sizes = [0]", r"\[learning\]: sizes must be a list of distinct whole numbers of at least 1"),
+    ('calibrators = ["ts", "irova"]', 'calibrators = "ts"', "calibrators must be a list of distinct names"),
     ('calibrators = ["ts", "irova"]', 'calibrators = ["ts>x"]', r"\[learning\]: calibrators: .*'x' in 'ts>x' is not"),
     ("repeats = 2", 'metrics = ["kde-ece"]', "each of metrics must be one of accuracy"),
-    ("[learning]", "[networks.ce]\nmodel = 'mlp'\n[learning]", "networks are not trained if the source is logits"),
+    ("[learning]", "[networks.ce]\nmodel = 'mlp'\n[learning]", "no networks are trained if the source is logits"),
 ]
 
 
@@ -126,8 +126,8 @@ TRAINING_CHANGES = [
     ("epochs = 3", 'watch = "ece"', r"\[ce\]: watch must be one of loss, calibrated-nll, but is 'ece'"),
     ('start = "ce"', 'start = "cf"', r"\[networks\]: focal-3.start must be one of ce, focal-3, but is 'cf'"),
     ('start = "ce"', 'start = "focal-3"', "focal-3.start must be a network that does not start from this one"),
-    ("epochs = 3", "epochs = 0", r"\[ce\]: epochs must be a whole number from 1, but is 0"),
-    ("epochs = 3", "learning_rate = -1", r"\[ce\]: learning_rate must be a number from 0, but is -1"),
+    ("epochs = 3", "epochs = 0", r"\[ce\]: epochs must be a whole number of at least 1, but is 0"),
+    ("epochs = 3", "learning_rate = -1", r"\[ce\]: learning_rate must be a finite number of at least 0, but is -1"),
     ("epochs = 3", "epoch = 3", r"\[ce\]: epoch is not a known key. Did you mean epochs?"),
     ('network = "ce"', 'network = "cee"', "number 1: network must be one of ce, focal-3, but is 'cee'"),
 ]
@@ -147,6 +147,6 @@ def test_what_is_no_toml_is_refused_with_the_line(tmp_path):
 
 def test_an_unknown_name_lists_the_shipped_configs():
     with pytest.raises(
-        FileNotFoundError, match=r"digit is neither a file nor a shipped config. There are demo, digits,"
+        FileNotFoundError, match=r"digit is neither a file nor a shipped config. The shipped configs are demo, digits,"
     ):
         read_config("digit")

@@ -236,7 +236,7 @@ class TestRefusals:
             fitted(MODELS["mlp"]((6,), 3), schedule=replace(SHORT, learning_rate=1e9))
 
     def test_labels_beyond_the_outputs(self):
-        with pytest.raises(InputError, match="below the 3 outputs of the network, but one is 3"):
+        with pytest.raises(InputError, match="below 3, the number of outputs of the network, but one is 3"):
             fitted(data=Split(np.ones((4, 6)), [0, 1, 2, 3]))
 
     def test_no_rows_left(self):
@@ -256,7 +256,7 @@ class TestRefusals:
             ({"weight_decay": -1.0}, InputError, "weight_decay"),
             ({"held_out": 1.0}, InputError, "held_out"),
             ({"watch": "ece"}, InputError, "watch must be one of loss, calibrated-nll, but is 'ece'"),
-            ({"held_out": 0.0, "patience": 3}, InputError, "patience needs rows to watch"),
+            ({"held_out": 0.0, "patience": 3}, InputError, "patience needs held-out rows"),
         ],
     )
     def test_schedules_that_make_no_sense(self, settings, error, message):
@@ -295,7 +295,9 @@ class TestModes:
         assert np.allclose(logits, predict_logits(model, data.inputs, batch_size=7), atol=1e-5)
 
     def test_prediction_wants_a_row_of_logits_for_each_input(self):
-        with pytest.raises(InputError, match=r"one row of logits for each input, but gave \(2, 3, 6\) for 2 inputs"):
+        with pytest.raises(
+            InputError, match=r"one row of logits per input, but returned the shape \(2, 3, 6\) for 2 inputs"
+        ):
             predict_logits(nn.Identity(), np.zeros((2, 3, 6), dtype=np.float32))
 
 

@@ -251,7 +251,7 @@ class TestEveryPenalty:
     def test_refuses_shapes_that_do_not_fit(self, penalty):
         with pytest.raises(InputError, match=r"\(n, K\) .* but they have \(3, 4\) and \(2,\)"):
             penalty(torch.zeros(3, 4), torch.tensor([0, 1]))
-        with pytest.raises(InputError, match=r"n of 1 or more .* but they have \(0, 4\)"):
+        with pytest.raises(InputError, match=r"n >= 1 .* but they have \(0, 4\)"):
             penalty(torch.zeros(0, 4), torch.zeros(0, dtype=torch.int64))
 
     def test_beside_a_loss_is_the_weighted_sum(self, penalty):
@@ -280,7 +280,7 @@ class TestNames:
     @each(
         "name, message",
         [
-            ("mmce", "loss must be one of ce, label-smoothing, .* such as ce.mmce, but is 'mmce'"),
+            ("mmce", "loss must be one of ce, label-smoothing, .* as in ce.mmce, but is 'mmce'"),
             ("", "loss must be one of"),
             ("ce+", "a penalty added to a loss must be one of mmce, .* but is '' in 'ce.'"),
             ("ce+focal-3", "a penalty added to a loss must be one of mmce, skce, .* but is 'focal-3'"),

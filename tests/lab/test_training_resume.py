@@ -107,7 +107,7 @@ def test_a_damaged_checkpoint_is_ignored(tmp_path, damage):
 def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("two years of notes")
-    with pytest.raises(InputError, match=r"notes\.txt is not a checkpoint, and is not replaced"):
+    with pytest.raises(InputError, match=r"notes\.txt must be a checkpoint, but is not, and is not replaced"):
         fitted(checkpoint=path)
     assert path.read_text() == "two years of notes"
 

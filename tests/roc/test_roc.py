@@ -167,9 +167,9 @@ def test_containers_and_kinds_of_labels_agree():
 @each("label", [0, 1])
 @each("function", [roc_curve, auc])
 def test_one_class_has_no_area(function, label):
-    with pytest.raises(InputError, match=f"both classes, but all rows with weight are {label}"):
+    with pytest.raises(InputError, match=f"both classes, but all rows with positive weight are {label}"):
         function([1, 2, 3], [label] * 3)
-    with pytest.raises(InputError, match=f"both classes, but all rows with weight are {label}"):
+    with pytest.raises(InputError, match=f"both classes, but all rows with positive weight are {label}"):
         function([1, 2, 3], [label, label, 1 - label], [1, 1, 0])
 
 

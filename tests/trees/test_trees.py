@@ -202,7 +202,7 @@ def test_decisions_with_another_threshold_and_more_classes():
     assert decide([0.1, 0.2, 0.9], threshold=0.2).tolist() == [0, 1, 1]
     assert decide([[0.8, 0.2], [0.3, 0.7]], threshold=0.75).tolist() == [0, 0]
     assert decide([[0.2, 0.4, 0.4], [0.5, 0.2, 0.3]]).tolist() == [1, 0]
-    with pytest.raises(InputError, match="threshold is for two classes, but probs has 3"):
+    with pytest.raises(InputError, match="threshold applies only to two classes, but probs has 3"):
         decide([[0.2, 0.4, 0.4]], threshold=0.3)
     for threshold in (-0.1, 1.1, True, "0.5"):
         with pytest.raises(InputError, match="threshold must be a number from 0 to 1"):

@@ -108,7 +108,7 @@ CALIBRATORS.fill(
     composed,
 )
 
-# What needs scikit-learn, which calibrators do without, and what knows every class of this room.
+# Imported on first use: these need scikit-learn, or every class of this package.
 __getattr__ = attributes(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""Shared by the methods that multiply log-probabilities by numbers, add numbers, and take the softmax."""
+"""Base of vector, matrix, Dirichlet and structured scaling: an affine map of the log-probabilities, then softmax."""
 
 import math
 from typing import Self
@@ -15,8 +15,8 @@ from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 
 RIDGE = 1e-10
-"""Factor of the squared distance from a simpler map, beside the mean loss: it decides only what the data leaves open,
-as on classes that can be separated, whose likelihood has no maximum."""
+"""Factor of the squared distance from a simpler map, added to the mean loss. It matters only where the data does not
+determine the map, for instance if the classes are separable and the likelihood has no maximum."""
 
 
 class AffineScaling(Calibrator):
@@ -37,9 +37,9 @@ class AffineScaling(Calibrator):
     max_iter: int
 
     def _standardised(self, log_probs: FloatArray, weights: FloatArray) -> tuple[FloatArray, float, float]:
-        """Return what the map is fitted on, and which number was subtracted from raw logits, and which divided them.
+        """Return the scores to fit, and for raw logits the centre that was subtracted and the unit that divided them.
 
-        Raw logits may all be far from 0, where factors and intercepts can hardly be separated, and of any size.
+        Raw logits can have any scale, and can all lie far from 0, where factors and intercepts are nearly collinear.
         """
         if not uses_raw_logits(self):
             return floored(log_probs), 0.0, 1.0
@@ -50,7 +50,7 @@ class AffineScaling(Calibrator):
         return scores / unit, centre, unit
 
     def _keep(self, found: Minimum, n_classes: int, centre: float = 0.0, unit: float = 1.0) -> Self:
-        """Take over a minimum; a class's parameters stand side by side, the intercept last."""
+        """Store a minimum: one row of parameters per class, with the intercept last."""
         parameters = found.x.reshape(n_classes, -1)
         coef = parameters[:, :-1] / unit
         self.coef_ = coef[:, 0].copy() if coef.shape[1] == 1 else coef.copy()
@@ -71,18 +71,18 @@ class AffineScaling(Calibrator):
 
 
 def floored(log_probs: FloatArray) -> FloatArray:
-    """Return log-probabilities of at least `SMALLEST_LOG_PROB`: what affine maps are fitted on and applied to."""
+    """Return the log-probabilities with `SMALLEST_LOG_PROB` as their lower bound, as affine maps need them."""
     if log_probs.min(initial=0.0) >= SMALLEST_LOG_PROB:
         return log_probs
     return np.maximum(log_probs, SMALLEST_LOG_PROB)
 
 
 def scaled_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the best temperature scaling as the parameters, (K, 2), of a diagonal map."""
+    """Return the best temperature scaling as parameters of a diagonal map, (K, 2)."""
     beta = math.exp(best_log_beta(scores, labels, weights).at)
     return np.tile([beta, 0.0], (scores.shape[1], 1))
 
 
 def as_matrix(diagonal: FloatArray) -> FloatArray:
-    """Return the parameters (K, 2) of a diagonal map as those, (K, K + 1), of a full one."""
+    """Return the parameters of a diagonal map, (K, 2), as those of a full map, (K, K + 1)."""
     return np.column_stack([np.diag(diagonal[:, 0]), diagonal[:, 1]])

@@ -15,7 +15,7 @@ from calibrant.calibrators.rules import STEPS, Rule, are_steps
 from calibrant.exceptions import InputError
 
 NEGLIGIBLE = 1e-17
-"""Models of less weight than this do not change a sum of weights near 1."""
+"""A model with a smaller weight does not change a sum of weights near 1."""
 
 
 class BBQ(BinaryCalibrator):
@@ -24,18 +24,18 @@ class BBQ(BinaryCalibrator):
     Parameters
     ----------
     spread : float, default=10
-        The histograms have from :math:`\sqrt[3]{N} / C` to :math:`C \sqrt[3]{N}` bins, where C is this number, but no
-        more than N / 5.
+        The histograms have from :math:`\sqrt[3]{N} / C` to :math:`C \sqrt[3]{N}` bins, where C is this number, but at
+        most N / 5.
     strength : float, default=2
-        Pseudo-counts that are shared out among the bins of a histogram.
+        Pseudo-counts, divided equally among the bins of a histogram.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
     ----------
     n_bins_, model_weights_ : ndarray of shape (m,)
-        Bins asked of each histogram, and its weight in the average.
+        Requested number of bins of each histogram, and its weight in the average.
     edges_, probabilities_ : ndarray of shape (e,) and (e + 1,)
-        The average of all histograms, which is a step function; each step includes its upper edge.
+        The average of all histograms: a step function, each step including its upper edge.
 
     Notes
     -----
@@ -47,8 +47,8 @@ class BBQ(BinaryCalibrator):
     .. math:: \prod_b \frac{\Gamma(N'/B)}{\Gamma(N_b + N'/B)} \frac{\Gamma(m_b + \alpha_b)}{\Gamma(\alpha_b)}
         \frac{\Gamma(N_b - m_b + \beta_b)}{\Gamma(\beta_b)}.
 
-    A bin predicts its posterior mean :math:`(m_b + \alpha_b) / (N_b + N'/B)`, so no probability is 0 or 1. The map may
-    fall.
+    A bin predicts its posterior mean :math:`(m_b + \alpha_b) / (N_b + N'/B)`, so no probability is 0 or 1. The map need
+    not be monotone.
 
     References
     ----------
@@ -120,7 +120,7 @@ class BBQ(BinaryCalibrator):
 
 @dataclass(frozen=True, eq=False)
 class _Bins:
-    """The bins of all histograms, one histogram after another; `first` says where each begins."""
+    """The bins of all histograms, concatenated; `first` holds the index of each histogram's first bin."""
 
     first: IntArray
     lower: FloatArray
@@ -134,7 +134,7 @@ def _cut(values: FloatArray, positives: FloatArray, totals: FloatArray, sizes: I
     mass = np.cumsum(totals)
     model = np.repeat(np.arange(len(sizes)), sizes)
     place = np.arange(len(model)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # 0, ..., B - 1 for each B.
-    # The value that reaches the b-th of B quantiles is the last of its bin; the next one starts a bin.
+    # A bin ends with the value that reaches the b-th of B quantiles; the next value starts a new bin.
     start = np.searchsorted(mass, mass[-1] * place / sizes[model]) + 1
     start[place == 0] = 0
     kept = (start < len(values)) & ((place == 0) | (np.diff(start, prepend=-1) > 0))

@@ -7,21 +7,20 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import softplus
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.logistic import LogisticCalibrator, LogisticFit, fit_logistic
 from calibrant.calibrators.rules import Rule, are_finite, are_not_negative
 from calibrant.exceptions import InputError
 
 
-class BetaCalibration(BinaryCalibrator):
-    r"""The map that repairs scores which are beta distributed in both classes.
+class BetaCalibration(LogisticCalibrator):
+    r"""Beta calibration: exact if the scores of each class follow a beta distribution.
 
     Parameters
     ----------
     parameters : {"abm", "am", "ab"}, default="abm"
-        Which of the three are free. With "am" a and b are equal, which is logistic regression on the log-odds; with
-        "ab" the score 1/2 stays where it is.
+        Which parameters are free. "am" sets a = b, which is logistic regression on the log-odds; "ab" maps 1/2 to
+        itself.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -31,13 +30,13 @@ class BetaCalibration(BinaryCalibrator):
         identity is a = b = 1, c = 0.
     converged_ : bool
     gradient_norm_ : float
-        Largest derivative of the mean log-loss at the solution, for standardised features. A derivative that only a
-        bound stops does not count.
+        Largest derivative of the mean log-loss at the solution, for standardised features, other than those at an
+        active bound.
 
     Notes
     -----
-    The likelihood is maximised under the bounds themselves, so that the map never falls. The published third parameter
-    is the m with :math:`c = b \ln(1 - m) - a \ln m`. Degenerate data is treated as in `PlattScaling`.
+    The likelihood is maximised subject to these bounds, so the map never decreases. The published third parameter m
+    satisfies :math:`c = b \ln(1 - m) - a \ln m`. Degenerate data is treated as in `PlattScaling`.
 
     References
     ----------
@@ -51,12 +50,10 @@ class BetaCalibration(BinaryCalibrator):
     [0.333, 0.5, 0.667]
     """
 
-    kind: ClassVar[Literal["parametric"]] = "parametric"
     n_parameters: ClassVar[str] = "3"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
     use_when: ClassVar[str] = "There are two classes and a few hundred rows, and the ranking must not change."
-    sensitive_to_zeros: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("a_", "b_"), are_not_negative, "must not be negative"),
         Rule(("c_",), are_finite, "must be finite"),
@@ -75,8 +72,7 @@ class BetaCalibration(BinaryCalibrator):
         self.a_, self.b_, self.c_ = float(first), float(last), fitted.intercept
         if self.parameters == "ab":
             self.c_ = float(np.log(2.0) * (first - last))
-        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
-        warn_unless_converged(self, fitted)
+        self._report(fitted)
         return self
 
     def log_odds(self, scores: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Calibrators of two classes, one function of one score, and one of them for each class against the rest."""
+"""Binary calibrators, which are functions of one score, and their one-vs-rest extension to more classes."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -8,10 +8,11 @@ import numpy as np
 
 from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.blocks import log_softmax
 from calibrant._core.laws import softplus
 from calibrant._core.steps import told
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators, normalised
+from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators
 from calibrant.calibrators.estimator import check_is_fitted, clone
 from calibrant.calibrators.log_odds import Score, class_scores, log_probs_of, probs_of, score_operations
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
@@ -21,19 +22,19 @@ from calibrant.predictions import Predictions
 from calibrant.roc.ranking import as_ranking, as_scores
 
 SMALLEST_SHARE = 1e-6
-"""What is added to a map, as a multiple of the probability: it keeps a class possible that the map sends to 0."""
+"""Multiple of the original probability that is added to a mapped one, so that no class becomes impossible."""
 
 
 class BinaryCalibrator(Calibrator):
-    """Base of the calibrators of two classes; a method writes `fit_line` and `log_odds`.
+    """Base of the binary calibrators; a subclass defines `fit_line` and `log_odds`.
 
-    The score is the log-odds of class 1, or with scores="raw" the number that was given. Given more than two classes,
-    it means `OneVsRest` of itself.
+    The score is the log-odds of class 1, or with scores="raw" the given number. With more than two classes the
+    calibrator acts as `OneVsRest` of itself.
 
     Attributes
     ----------
     accepts_raw : bool
-        Whether `scores="raw"` makes sense: real numbers on an unknown scale, higher for class 1.
+        Whether `scores="raw"` is supported: real numbers on an unknown scale, higher for class 1.
     """
 
     preserves_argmax = False
@@ -41,11 +42,11 @@ class BinaryCalibrator(Calibrator):
 
     @abstractmethod
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
-        """Learn from one score per row, which may be infinite, and whether class 1 was observed; no weight is 0."""
+        """Learn from one score per row, which may be infinite, and whether class 1 occurred; weights are positive."""
 
     @abstractmethod
     def log_odds(self, scores: FloatArray) -> FloatArray:
-        """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
+        """Return the calibrated log-odds of class 1; they are infinite for the probabilities 0 and 1."""
 
     def line_operations(self, x: ops.Value) -> ops.Value:
         """Return `log_odds` as operations on one score per row, for export."""
@@ -53,7 +54,7 @@ class BinaryCalibrator(Calibrator):
         return self._line_operations(x)
 
     def _line_operations(self, x: ops.Value) -> ops.Value:
-        """Write `log_odds` in terms of `Value`."""
+        """Express `log_odds` in terms of `Value`."""
         raise NotImplementedError
 
     @np.errstate(under="ignore")
@@ -119,21 +120,21 @@ class BinaryCalibrator(Calibrator):
         if self.scores == "raw":
             if not self.accepts_raw:
                 raise InputError(
-                    f'{type(self).__name__} needs scores="probs" or scores="logits": raw scores have no scale that it '
-                    "could use. IsotonicCalibration, ROCConvexHull and PlattScaling accept them."
+                    f'{type(self).__name__} needs scores="probs" or scores="logits", because raw scores have no known '
+                    "scale. IsotonicCalibration, ROCConvexHull and PlattScaling accept raw scores."
                 )
             return "raw"
         return super()._kind()
 
 
 class Lifted(Calibrator):
-    """Base of the lifts, which are as their calibrator of two classes is."""
+    """Base of the extensions of a binary calibrator to more classes; they inherit its properties."""
 
     calibrator: BinaryCalibrator
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]  # of the inner calibrator
-        """As for the inner calibrator."""
+        """The kind of the inner calibrator."""
         return self.calibrator.kind
 
     @property
@@ -147,18 +148,17 @@ def _ranks_raw(scores: object, members: Sequence[Calibrator]) -> bool:
 
 
 class OneVsRest(Lifted):
-    """Fit one calibrator of two classes to each class against the rest, then divide by the sum.
+    """Fit a binary calibrator to each class against the rest, and normalise the rows.
 
     Parameters
     ----------
     calibrator : BinaryCalibrator
         Cloned for each class.
     score : {"probability", "logit", "margin"}, default="probability"
-        What the map of a class is a function of: its probability (as log-odds), its canonical logit, which is the
-        logarithm of its probability, or how far this is ahead of the best other class. Probability and logit have the
-        same order, so that isotonic maps of them differ only between the scores that were fitted. Of raw logits, which
-        need "logit", it is the logit as it was given, a ranker's score for each class: this is what the inner
-        calibrator is told by its own `scores="raw"`.
+        The argument of the map of a class: "probability" is the log-odds of the class, "logit" its log-probability, and
+        "margin" its log-probability minus that of the best other class. Probability and logit have the same order, so
+        their isotonic maps differ only between the fitted scores. Raw logits need "logit", which is then the given
+        logit; the inner calibrators are fitted with `scores="raw"`.
     scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Attributes
@@ -168,9 +168,9 @@ class OneVsRest(Lifted):
 
     Notes
     -----
-    With the map :math:`g_k` of class k the probabilities are :math:`g_k(p_k) + 10^{-6} p_k`, divided by their sum. So a
-    label never becomes impossible that was possible before, classes that come out equal stay in order, and a row that
-    all maps send to 0 keeps its probabilities.
+    With the map :math:`g_k` of class k the probabilities are :math:`g_k(p_k) + 10^{-6} p_k`, divided by their sum. The
+    second term keeps possible labels possible, keeps the order of classes with equal :math:`g_k(p_k)`, and leaves a row
+    unchanged if all maps give 0.
 
     Examples
     --------
@@ -200,17 +200,17 @@ class OneVsRest(Lifted):
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the inner calibrator
-        """Those of the inner calibrator for every class."""
+        """The parameters of the inner calibrator, once per class."""
         return f"K ({self.calibrator.n_parameters})"
 
     @property
     def data_efficiency(self) -> Level:  # type: ignore[override]  # of the inner calibrator
-        """As for the inner calibrator: every class has as many rows."""
+        """The level of the inner calibrator: each map is fitted to all rows."""
         return self.calibrator.data_efficiency
 
     @property
     def expressiveness(self) -> Level:  # type: ignore[override]  # of the inner calibrator
-        """As for the inner calibrator."""
+        """The level of the inner calibrator."""
         return self.calibrator.expressiveness
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
@@ -227,7 +227,7 @@ class OneVsRest(Lifted):
         result = np.empty(log_probs.shape)
         for k, (fitted, x) in enumerate(zip(self.calibrators_, columns, strict=True)):
             result[:, k] = -softplus(-fitted.log_odds(x))
-        shares = normalised(log_probs) if uses_raw_logits(self) else log_probs
+        shares = log_softmax(log_probs) if uses_raw_logits(self) else log_probs
         return np.logaddexp(result, shares + np.log(SMALLEST_SHARE))
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:
@@ -239,27 +239,27 @@ class OneVsRest(Lifted):
         return ops.log_add_exp(first.beside(*others), shares + float(np.log(SMALLEST_SHARE)))
 
     def _columns(self, log_probs: FloatArray) -> FloatArray:
-        """Return one score for every class, (K, n)."""
+        """Return one score per class, (K, n)."""
         return log_probs.T if uses_raw_logits(self) else class_scores(log_probs, self.score).T
 
     def check_raw_logits(self) -> None:
-        """Refuse raw logits where they make no sense."""
+        """Refuse raw logits unless the score and the inner calibrator can use them."""
         if self.score != "logit":
             raise InputError(
-                f"OneVsRest with score={self.score!r} does not depend on a number that is added to all logits of a "
-                'row: pass score="logit" as well, or build it with scores="logits".'
+                f"OneVsRest with score={self.score!r} ignores a number that is added to all logits of a row, so raw "
+                'logits gain nothing: pass score="logit" as well, or build it with scores="logits".'
             )
         if not checked_binary(self.calibrator).accepts_raw:
             raise InputError(
-                f"{type(self.calibrator).__name__} needs probabilities, and raw logits have no scale that it could "
-                "use. IsotonicCalibration, ROCConvexHull and PlattScaling accept them."
+                f"{type(self.calibrator).__name__} needs probabilities, because raw logits have no known scale. "
+                "IsotonicCalibration, ROCConvexHull and PlattScaling accept raw logits."
             )
 
 
 def checked_binary(calibrator: object) -> BinaryCalibrator:
-    """Return what a lift was given, if it is a calibrator of two classes."""
+    """Return the inner calibrator, or refuse it if it is not a binary one."""
     if not isinstance(calibrator, BinaryCalibrator):
         raise TypeError(
-            f"calibrator must be one of two classes, such as IsotonicCalibration(), but is {calibrator!r:.80}."
+            f"calibrator must be a binary calibrator, such as IsotonicCalibration(), but is {calibrator!r:.80}."
         )
     return calibrator

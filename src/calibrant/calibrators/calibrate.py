@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, overload
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import check_is_fitted
-from calibrant.calibrators.given import check_order
+from calibrant.calibrators.inputs import check_order
 from calibrant.calibrators.raw_logits import check_has_logits
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
@@ -25,12 +25,12 @@ def calibrate(calibrator: "ForecastCalibrator", predictions: Forecasts) -> Forec
 def calibrate(
     calibrator: "Calibrator | ForecastCalibrator", predictions: Predictions | Forecasts
 ) -> Predictions | Forecasts:
-    """Return the predictions with calibrated probabilities, or forecasts with calibrated laws; the rest as it was.
+    """Return predictions with calibrated probabilities, or forecasts with calibrated distributions.
 
     Parameters
     ----------
     calibrator : Calibrator or ForecastCalibrator
-        Fitted, on other rows than these.
+        Fitted to rows other than these.
     predictions : Predictions or Forecasts
 
     Examples
@@ -51,14 +51,14 @@ def calibrate(
 def _calibrate_forecasts(calibrator: "Calibrator | ForecastCalibrator", forecasts: object) -> Forecasts:
     if isinstance(calibrator, Calibrator) or not isinstance(forecasts, Forecasts):
         raise TypeError(
-            f"predictions take a calibrator of classes, and forecasts one of calibrant.calibrators.forecasts, but "
-            f"these are {type(calibrator).__name__} and {type(forecasts).__name__}."
+            f"Predictions need a calibrator of calibrant.calibrators, and Forecasts one of "
+            f"calibrant.calibrators.forecasts, but got {type(calibrator).__name__} and {type(forecasts).__name__}."
         )
     return calibrator.calibrate(forecasts)
 
 
 def calibrate_logits(calibrator: Calibrator, logits: FloatArray, predictions: Predictions) -> Predictions:
-    """Return the predictions with a calibrator's output for logits, checked and in the order of its classes."""
+    """Return the predictions with the calibrator's output for checked logits, in the order of its classes."""
     probs, log_probs = calibrator.calibrated(predictions.probs, logits)
     return Predictions._trusted(  # noqa: SLF001 (rows are normalised by construction)
         probs, predictions.labels, predictions.weights, predictions.classes, log_probs

@@ -1,6 +1,7 @@
-"""What every calibrator is: an estimator that maps scores to calibrated probabilities."""
+"""The base class of all calibrators: estimators that map scores to calibrated probabilities."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -11,13 +12,13 @@ from calibrant._border.labels import column_order
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import keep_argmax, log_softmax, softmax
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
-from calibrant.calibrators.given import (
+from calibrant.calibrators.inputs import (
+    advice_for_calibrators,
     check_order,
     check_same_columns,
     columns_of,
-    texts,
+    string_names,
     warn_of_impossible_labels,
-    words_of_calibrators,
 )
 from calibrant.calibrators.names import CALIBRATORS
 from calibrant.calibrators.operations import Value, check_own
@@ -27,40 +28,39 @@ from calibrant.predictions import Predictions
 
 Kind = Literal["parametric", "binning", "isotonic", "ensemble", "composition"]
 Level = Literal["high", "medium", "low"]
-"""How much data a calibrator needs, and how flexible it is."""
+"""Level of the data efficiency, or of the expressiveness, of a calibrator."""
 
 
 class Calibrator(Estimator, ABC):
-    """Base of all calibrators; a method writes `_fit` and `_apply`, both on log-probabilities.
+    """Base of all calibrators; a subclass defines `_fit` and `_apply`, both on log-probabilities.
 
-    The constructor argument `scores` says what `fit` and `predict_proba` are given: "probs" or "logits", "raw" for
-    the methods that accept a ranker's scores, and "raw-logits" for those that gain from a number which is common to
-    the logits of a row. It is never guessed. Two classes may be given as one column, the probability or log-odds of
-    class 1.
+    The constructor argument `scores` states what `fit` and `predict_proba` are given: "probs" or "logits", "raw" for
+    methods that accept a ranker's scores, or "raw-logits" for methods that use the offset common to the logits of a
+    row. It is never guessed. Two classes may be given as one column, the probability or log-odds of class 1.
 
     A calibrator inside another one is called through `learn` and `transform`, which exchange log-probabilities and
-    do not look at `scores`; only raw logits cannot be had from log-probabilities, and are refused there.
+    ignore `scores`. They refuse "raw-logits", because log-probabilities no longer have the offsets.
 
     Attributes
     ----------
     kind : {"parametric", "binning", "isotonic", "ensemble", "composition"}
     preserves_argmax : bool
-        Whether the most probable class of a row can never change.
+        Whether the most probable class of a row never changes.
     n_parameters : str
-        Numbers learnt, for K classes.
+        Number of learnt parameters, for K classes.
     data_efficiency, expressiveness : {"high", "medium", "low"}
-        How few rows it needs, and how many shapes of miscalibration it can repair.
+        "high" if few rows suffice, and "high" if many shapes of miscalibration can be repaired.
     use_when : str
         Advice in one sentence.
     accepts_raw_logits : bool
-        Whether `scores="raw-logits"` makes sense: logits as a network computes them, (n, K), not normalised.
+        Whether `scores="raw-logits"` is supported: logits as a network computes them, (n, K), not normalised.
     sensitive_to_zeros : bool
-        Whether observed labels of probability 0 dominate the map, because it depends on their logarithm.
+        Whether observed labels of probability 0 dominate the fit, because it depends on their logarithm.
     classes_ : ndarray of shape (K,)
         Names of the classes, in the order of the columns of an array.
     feature_names_in_ : ndarray of str
-        Names of the columns that `fit` was given, if it was a data frame and all of them are strings. A later data
-        frame must have the same names in the same order; an array has no names, and is not checked.
+        Column names of the data frame that `fit` was given, if all are strings. A later data frame must have the same
+        names in the same order; an array has no names and is not checked.
     """
 
     kind: ClassVar[Kind]
@@ -77,23 +77,23 @@ class Calibrator(Estimator, ABC):
 
     @abstractmethod
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Learn names that end in an underscore; no weight is 0."""
+        """Learn the attributes, whose names end in an underscore; weights are positive."""
 
     @abstractmethod
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        """Return calibrated log-probabilities, of shape (n, K), up to a number that is added to a row."""
+        """Return calibrated log-probabilities, of shape (n, K), up to an additive constant per row."""
 
     def operations(self, x: Value, k: int) -> Value:
-        """Return what `_apply` does as operations on log-probabilities of k classes, for export."""
+        """Return `_apply` as operations on log-probabilities of k classes, for export."""
         check_own(self, "_operations")
         return self._operations(x, k)
 
     def _operations(self, x: Value, k: int) -> Value:
-        """Write `_apply` in terms of `Value`."""
+        """Express `_apply` in terms of `Value`."""
         raise NotImplementedError
 
     def known_name(self) -> str:
-        """Return its name in `CALIBRATORS`; "" if it has none."""
+        """Return its name in `CALIBRATORS`, or "" if it has none."""
         return CALIBRATORS.name_of(self)
 
     def fit(
@@ -105,7 +105,7 @@ class Calibrator(Estimator, ABC):
         ----------
         scores : array-like of shape (n, K) or (n,), or Predictions
         labels : array-like of shape (n,)
-            As for `Predictions`, which are passed alone.
+            As for `Predictions`. Leave it out if `scores` are `Predictions`.
         sample_weight : array-like of shape (n,), optional
             A row of weight w counts as w copies, as in scikit-learn; 0 leaves it out.
         classes : sequence, optional
@@ -116,7 +116,7 @@ class Calibrator(Estimator, ABC):
         kind = self._kind()
         build = Predictions if kind == "probs" else Predictions.from_logits
         check_copies(sample_weight)
-        with words_of_calibrators():
+        with advice_for_calibrators():
             predictions = build(scores, labels, sample_weight, classes)
             inputs = as_raw_logits(scores, predictions.classes) if kind == RAW_LOGITS else predictions.log_probs
         self._remember_columns(scores)
@@ -125,13 +125,15 @@ class Calibrator(Estimator, ABC):
         return self.learn_from(inputs, predictions.labels, predictions.weights)
 
     def _fit_predictions(self, predictions: Predictions, others: tuple[object, ...]) -> Self:
-        """Learn the map from predictions, which have been checked; `others` must not be given."""
+        """Learn the map from predictions; all of `others` must be None."""
         if any(other is not None for other in others):
-            raise TypeError("Predictions hold their labels, weights and classes: pass them alone, fit(predictions).")
+            raise TypeError(
+                "Predictions already hold labels, weights and classes: pass nothing else, as in fit(predictions)."
+            )
         if self._kind() not in ("probs", "logits"):
             raise InputError(
-                f'scores="{self.scores}" cannot be derived from Predictions, which hold probabilities. Pass both '
-                "arrays: fit(scores, labels)."
+                f'scores="{self.scores}" cannot be derived from Predictions, which hold probabilities. Pass the two '
+                "arrays instead: fit(scores, labels)."
             )
         check_copies(predictions.weights)
         self._remember_columns(predictions.probs)
@@ -146,7 +148,7 @@ class Calibrator(Estimator, ABC):
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def learn_from(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
-        """Learn the map from what `_fit` takes: checked log-probabilities, or raw logits if `scores` says so."""
+        """Learn the map from the input of `_fit`: checked log-probabilities, or raw logits with that `scores`."""
         used = weights > 0
         if not used.all():
             log_probs, labels, weights = log_probs[used], labels[used], weights[used]
@@ -155,20 +157,20 @@ class Calibrator(Estimator, ABC):
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def learn_again(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
-        """Learn from rows that are much the same as the last time: the search may begin where that one ended.
+        """Learn from rows that resemble those of the last fit, whose result may serve as the starting point.
 
-        No weight is 0. The result is that of `learn`, up to the tolerance of the search.
+        Weights are positive. The result is that of `learn`, up to the tolerance of the search.
         """
         self._refit(log_probs, labels, weights)
         return self
 
     def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Do what `_fit` does, with what was learnt before as a hint."""
+        """Do the same as `_fit`, optionally starting from the learnt attributes."""
         self._fit(log_probs, labels, weights)
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def predict_proba(self, scores: object) -> FloatArray:
-        """Return calibrated probabilities of scores or of predictions, of shape (n, K), whose rows sum to 1."""
+        """Return calibrated probabilities for scores or predictions, of shape (n, K); rows sum to 1."""
         check_is_fitted(self)
         given, log_probs = self._read(scores)
         self._check_classes(log_probs)
@@ -187,12 +189,15 @@ class Calibrator(Estimator, ABC):
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def transform_from(self, log_probs: FloatArray) -> FloatArray:
-        """Return the same for what `_apply` takes: log-probabilities, or raw logits if `scores` says so."""
+        """Return the same for the input of `_apply`: log-probabilities, or raw logits with that `scores`."""
         scores = self._apply(log_probs)
         return self._kept(log_probs, log_softmax(scores, out=_buffer(scores, log_probs)))
 
     def _read(self, scores: object) -> tuple[FloatArray, FloatArray]:
-        """Return what was given, (n, K), and its log-probabilities: neighbouring numbers may share a logarithm."""
+        """Return the given scores, (n, K), and their log-probabilities.
+
+        Both are needed to keep the order of classes: nearly equal probabilities can have the same logarithm.
+        """
         kind = self._kind()
         if isinstance(scores, Predictions) and kind in ("probs", "logits"):
             check_order(scores.classes, self.classes_.tolist(), "classes of predictions")
@@ -206,26 +211,26 @@ class Calibrator(Estimator, ABC):
             _, log_probs, _ = as_log_probabilities(scores)
             log_probs = log_probs if order is None else log_probs.take(order, axis=1)
             return log_probs, log_probs
-        with words_of_calibrators():
+        with advice_for_calibrators():
             probs, _ = as_probabilities(scores)
         probs = probs if order is None else probs.take(order, axis=1)
         with np.errstate(divide="ignore"):
             return probs, np.log(probs)
 
     def _remember_columns(self, scores: object) -> None:
-        """Keep the names of a data frame's columns, and forget those of an earlier fit."""
+        """Store the column names of a data frame, and remove those of an earlier fit."""
         self.__dict__.pop("feature_names_in_", None)
-        names = texts(columns_of(scores))
+        names = string_names(columns_of(scores))
         if names is not None:
             self.feature_names_in_ = names
 
     def _order_of_columns(self, scores: object) -> list[int] | None:
-        """Return where `fit` found each class among the same columns, None if in place; others are refused."""
+        """Return the column of each class, or None if the columns are in order; refuse columns other than in `fit`."""
         columns = columns_of(scores)
         if columns is None:
             return None
         classes = self.classes_.tolist()
-        if texts(columns) is None or not hasattr(self, "feature_names_in_"):
+        if string_names(columns) is None or not hasattr(self, "feature_names_in_"):
             check_order(columns, classes, "columns of scores")
             return None
         check_same_columns(columns, self.feature_names_in_.tolist())
@@ -257,22 +262,31 @@ class Calibrator(Estimator, ABC):
         return self.scores
 
     def check_raw_logits(self) -> None:
-        """Refuse raw logits where they make no sense."""
+        """Refuse raw logits if the map does not depend on their offsets."""
         if not self.accepts_raw_logits:
             refuse_raw_logits(type(self).__name__)
 
 
 def _buffer(scores: FloatArray, log_probs: FloatArray) -> FloatArray | None:
-    """Return the scores as a buffer for results if nothing else reads them: allocating costs more than arithmetic."""
+    """Return the scores as a buffer for results if nothing else reads them, which saves an allocation."""
     fresh = scores is not log_probs and scores.base is None and scores.flags.writeable and scores.flags.c_contiguous
     return scores if fresh else None
 
 
-def normalised(scores: FloatArray) -> FloatArray:
-    """Return the log-softmax of every row; -inf marks an impossible class."""
-    return log_softmax(scores)
+class WarmStartCalibrator(Calibrator):
+    """Base of the calibrators whose search can start from an earlier fit; a subclass defines `_search`."""
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, None)
+
+    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, copy(self))
+
+    @abstractmethod
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the attributes; the search may start at those of `near`, a fit to similar rows."""
 
 
 def are_calibrators(members: object) -> bool:
-    """Whether it is a list of calibrators, and not an empty one."""
+    """Return whether it is a list of at least one calibrator."""
     return isinstance(members, list) and len(members) > 0 and all(isinstance(m, Calibrator) for m in members)

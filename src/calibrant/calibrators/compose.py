@@ -16,7 +16,7 @@ from calibrant.exceptions import InputError
 
 
 def _starts_raw(scores: object, stages: Sequence[Calibrator]) -> bool:
-    """Whether the first of the stages, and no other, takes raw logits if the whole does."""
+    """Return whether only the first stage takes raw logits, and only if the composition does."""
     return [uses_raw_logits(stage) for stage in stages] == [scores == RAW_LOGITS] + [False] * (len(stages) - 1)
 
 
@@ -26,8 +26,8 @@ class Compose(WithMembers):
     Parameters
     ----------
     stages : list of Calibrator
-        In order of application. What they have for `scores` is not read: a stage is given the log-probabilities that
-        the one before it returns, and the first what `scores` says here.
+        In order of application. Their own `scores` are ignored: the first stage is given what `scores` of the
+        composition states, and every other stage the log-probabilities of the one before it.
     scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Attributes
@@ -35,16 +35,16 @@ class Compose(WithMembers):
     stages_ : list of Calibrator
         Fitted.
     converged_ : bool
-        Whether every stage has converged, of those that say so.
+        Whether every stage that reports convergence has converged.
 
     Notes
     -----
-    The stages are fitted in order, each to the output of the ones before it on the same rows; nothing is held out
-    between them, as in the published compositions. A stage that is flexible enough to fit its rows exactly therefore
-    leaves nothing for the next to learn.
+    The stages are fitted in order, each to the output of the previous ones on the same rows; as in the published
+    compositions, no rows are held out between them. A stage that is flexible enough to fit its rows exactly therefore
+    leaves nothing for the next one to learn.
 
-    A class that a stage gives probability 0, as isotonic regression of two classes does, stays impossible in
-    scaling methods that follow; while these are fitted, the probability counts as the smallest normal number.
+    If a stage gives a class probability 0, as binary isotonic regression can, scaling methods after it keep it at 0;
+    while they are fitted, the probability counts as the smallest normal number.
 
     The predicted class is preserved if every stage preserves it.
 
@@ -68,7 +68,7 @@ class Compose(WithMembers):
     list_name: ClassVar[str] = "stages"
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("stages_",), are_calibrators, "must be calibrators"),
-        Rule(("scores", "stages_"), _starts_raw, "must agree on raw logits: those of the whole are those of the first"),
+        Rule(("scores", "stages_"), _starts_raw, "must agree: only the first stage takes raw logits, if any does"),
     )
 
     def __init__(
@@ -107,23 +107,23 @@ class Compose(WithMembers):
 
     @property
     def accepts_raw_logits(self) -> bool:  # type: ignore[override]  # of the first stage
-        """Whether the first stage does: the others are given its log-probabilities."""
+        """Whether the first stage accepts them: later stages are given log-probabilities."""
         return self._members()[0].accepts_raw_logits
 
     @property
     def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the first stage
-        """Whether the first stage is: it decides how zeros reach the others."""
+        """Whether the first stage is, because only that one is given the original zeros."""
         return self._members()[0].sensitive_to_zeros
 
     def check_raw_logits(self) -> None:
-        """Refuse raw logits where they make no sense."""
+        """Refuse raw logits if the first stage does."""
         first = clone(self._members()[0]).set_params(scores=RAW_LOGITS)
         try:
             first.check_raw_logits()
         except InputError as error:
             raise InputError(
-                f"only the first stage of a composition is given raw logits, and here that one does not take them: "
-                f"{error} A temperature in front can be left out: maps of raw logits do not depend on the scale."
+                f"only the first stage of a composition is given raw logits, and this first stage does not accept "
+                f"them: {error} A temperature before it can be left out: maps of raw logits do not depend on the scale."
             ) from error
 
 
@@ -133,7 +133,7 @@ def parse(name: str, scores: Literal["probs", "logits", "raw-logits"] = "probs")
     Parameters
     ----------
     name : str
-        Such as "ts" or "ts>irova"; `CALIBRATORS` has all names, `calibrator_name` says how else they may be written.
+        Such as "ts" or "ts>irova". `CALIBRATORS` lists the names; `calibrator_name` documents other spellings.
     scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Examples
@@ -147,8 +147,8 @@ def parse(name: str, scores: Literal["probs", "logits", "raw-logits"] = "probs")
 def composed(
     builders: list[Callable[..., Calibrator]], scores: Literal["probs", "logits", "raw-logits"] = "probs"
 ) -> Calibrator:
-    """Return the composition of what several rows of the table build."""
+    """Return the composition of the calibrators that several rows of the table build."""
     stages = [build() for build in builders]
-    if scores == RAW_LOGITS:  # The default of what a class's map is a function of may depend on it.
+    if scores == RAW_LOGITS:  # A builder may choose other defaults for raw logits, as irova does.
         stages[0] = builders[0](scores=scores)
     return Compose(stages, scores)

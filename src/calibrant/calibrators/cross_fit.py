@@ -1,4 +1,4 @@
-"""Scores of a classifier as log-probabilities of all classes, also for rows that it was not trained on."""
+"""Out-of-fold scores of a classifier, as log-probabilities of all classes."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ Response = Literal["predict_proba", "predict_log_proba", "decision_function"]
 
 
 class Fold(NamedTuple):
-    """Rows and their scores by an estimator that was trained without them."""
+    """Rows, and their scores from an estimator that was trained without them."""
 
     rows: IntArray
     log_probs: FloatArray
     n_unknown: int
-    """Further rows, of classes that the estimator did not see."""
+    """Number of further rows, whose classes the estimator did not see."""
 
 
 def check_response(response: str) -> None:
-    """Refuse what is no name of a method that scores."""
+    """Refuse a name that is not a scoring method of scikit-learn's classifiers."""
     known = ("predict_proba", "predict_log_proba", "decision_function")
     if response not in known:
         raise InputError(f"response must be one of {', '.join(known)}, but is {response!r}.")
@@ -39,7 +39,7 @@ def score_fold(
     params: Mapping[str, object],
     scoring: tuple[NDArray[np.generic], Response],
 ) -> Fold:
-    """Train on the rows of the first part of a split and score those of the second.
+    """Train on the first part of a split and score the second.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def score_fold(
     X, labels : array-like with n rows
     split : pair of arrays of row numbers
     params : mapping
-        For `fit`; of those with n entries, the training rows are taken.
+        Arguments of `fit`; those with n entries are restricted to the training rows.
     scoring : pair
-        All classes, ascending, and the method that scores.
+        All classes, ascending, and the name of the scoring method.
     """
     train, test = split
     n_rows = len(labels)
@@ -64,18 +64,18 @@ def score_fold(
 
 
 def gathered(folds: Sequence[Fold]) -> tuple[IntArray, FloatArray]:
-    """Return the rows of all folds and their scores; say how many rows were of no use."""
+    """Return the rows of all folds and their scores, and warn how many rows could not be scored."""
     rows = np.concatenate([fold.rows for fold in folds])
     n_unknown = sum(fold.n_unknown for fold in folds)
     if not len(rows):
         raise InputError(
-            "every class must be in the training rows of some fold that tests it, but none is. Use fewer folds, or "
-            'train the estimator first and pass cv="prefit" with other rows.'
+            "every class must be both in the training rows and in the test rows of some fold, but none is. Use fewer "
+            'folds, or train the estimator first and pass cv="prefit" with other rows.'
         )
     if n_unknown:
         warnings.warn(
-            f"{n_unknown} rows are of classes that their fold's training rows lack; the calibrator leaves them out. "
-            "Use fewer folds, or stratified ones.",
+            f"{n_unknown} rows have classes that do not occur in the training rows of their fold; the calibrator is "
+            "fitted without these rows. Use fewer folds, or stratified ones.",
             DataWarning,
             stacklevel=3,
         )
@@ -83,7 +83,7 @@ def gathered(folds: Sequence[Fold]) -> tuple[IntArray, FloatArray]:
 
 
 def class_log_probs(estimator: Any, X: object, classes: NDArray[np.generic], response: Response) -> FloatArray:
-    """Return log-probabilities of all classes, (n, K), for a trained estimator; -inf for those that it has not seen."""
+    """Return log-probabilities of all classes, (n, K), from a trained estimator; -inf for classes it has not seen."""
     if not hasattr(estimator, response):
         raise InputError(f"{type(estimator).__name__} has no {response}. Choose another response.")
     scores = np.asarray(getattr(estimator, response)(X))
@@ -100,7 +100,7 @@ def _log_probs(scores: FloatArray, n_classes: int, response: Response) -> FloatA
     width = n_classes if scores.ndim == 2 else 2
     if width != n_classes or (scores.ndim == 2 and scores.shape[1] != n_classes):
         raise InputError(
-            f"{response} must return one score per class, {n_classes} in all, but returns the shape {scores.shape}. "
+            f"{response} must return one score for each of {n_classes} classes, but returns the shape {scores.shape}. "
             'Support vector machines need decision_function_shape="ovr".'
         )
     if response != "predict_proba":

@@ -1,8 +1,8 @@
-"""Order-preserving maps one after another."""
+"""A sequence of order-preserving maps."""
 
 from collections.abc import Sequence
 from copy import copy
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator, are_calibrators
+from calibrant.calibrators.calibrator import WarmStartCalibrator, are_calibrators
 from calibrant.calibrators.members import all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.raw_logits import uses_raw_logits
@@ -18,7 +18,7 @@ from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 
 LEAST_GAIN = 0.1
-"""A layer that raises the log-likelihood of all rows together by less than this is the last one."""
+"""A layer that raises the total log-likelihood of the rows by less than this is the last one."""
 
 
 def _all_maps_of_lines(layers: Sequence[object]) -> bool:
@@ -27,7 +27,7 @@ def _all_maps_of_lines(layers: Sequence[object]) -> bool:
     )
 
 
-class DeepOrderPreserving(Calibrator):
+class DeepOrderPreserving(WarmStartCalibrator):
     r"""Apply strictly increasing, piecewise linear maps to the log-probabilities of a row, one after another.
 
     Parameters
@@ -37,7 +37,7 @@ class DeepOrderPreserving(Calibrator):
     segments : int, default=8
     smoothness : float, default=10.0
     max_iter : int, default=100
-        Of every map, as for `OrderPreserving`.
+        Settings of every map, as in `OrderPreserving`.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -45,7 +45,7 @@ class DeepOrderPreserving(Calibrator):
     layers_ : list of OrderPreserving
         Fitted, in order of application.
     converged_ : bool
-        Whether every layer has.
+        Whether every layer has converged.
 
     Notes
     -----
@@ -53,18 +53,17 @@ class DeepOrderPreserving(Calibrator):
 
     .. math:: z^{(j)} = f_j(z^{(j-1)}) - \ln \sum_k \exp f_j(z^{(j-1)}_k),
 
-    fitted to the log-probabilities that the layers before it give for the same rows: each fit is convex, and none
-    lowers the likelihood of the rows. There are no further layers once one has raised the log-likelihood, summed over
-    the rows, by less than 0.1.
+    fitted to the log-probabilities that the previous layers give for the same rows. Each fit is convex, and none
+    lowers the likelihood of the rows. The last layer is the first that raises the log-likelihood, summed over the rows,
+    by less than 0.1.
 
-    It can do more than a single increasing map, because of the sums between the layers: what becomes of a
-    log-probability depends on the others in its row. So a row with two rivals can become a draw between them without
-    its other classes gaining anything, while the same log-probabilities beside a single favourite stay as they are.
-    Some networks need that. In addition the penalty for slopes that differ is
-    about what a layer adds, so that several layers may bend as far as the rows ask for; how many there are is what
-    limits them.
+    It can do more than a single increasing map, because the normalisation between layers makes the result for a class
+    depend on the other classes of its row. A row with two likely classes can become a draw between them without any
+    gain for its other classes, while the same log-probabilities next to a single likely class do not change. Some
+    networks need that. The penalty for unequal slopes applies to each layer separately, so several layers together can
+    bend as far as the rows require; only the number of layers limits them.
 
-    The order of the classes in every row is kept. Numbers that differ little can become equal, but not trade places.
+    The order of the classes in every row is kept. Nearly equal numbers can become equal, but cannot change order.
 
     Examples
     --------
@@ -102,25 +101,18 @@ class DeepOrderPreserving(Calibrator):
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # depends on the settings
-        """The number of slopes, at most."""
+        """The largest possible number of slopes."""
         return str(self.layers * self.segments)
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, [])
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, self.layers_)
-
-    def _search(
-        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: list[OrderPreserving]
-    ) -> None:
-        """Learn the layers; the search for each begins at the one of `near` in its place, if there is one."""
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the layers; the search for each starts at the same layer of `near`, if there is one."""
         check_count(self.layers, "layers")
+        known = [] if near is None else near.layers_
         self.layers_ = []
         gain = np.inf
         while len(self.layers_) < self.layers and gain >= LEAST_GAIN:
             with portion(len(self.layers_), self.layers):
-                layer = self._layer(near[len(self.layers_) :], (log_probs, labels, weights))
+                layer = self._layer(known[len(self.layers_) :], (log_probs, labels, weights))
             after = layer.transform(log_probs)
             gain = _log_likelihood(after, labels, weights) - _log_likelihood(log_probs, labels, weights)
             self.layers_.append(layer)

@@ -1,10 +1,10 @@
-"""Calibrators as JSON values and back: numbers, texts, arrays and known classes, nothing that could run code."""
+"""Encode calibrators as JSON and decode them: numbers, strings, arrays and known classes, never code."""
 
 import base64
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,19 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.exceptions import InputError
 
+Built = TypeVar("Built")
+
 MAX_DEPTH = 20
-"""How deep calibrators may be nested."""
+"""Largest depth of nested calibrators."""
 
 _DTYPES = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
 _SMOOTHINGS = (counts.LaplaceCorrection, counts.MEstimate, counts.RelativeFrequency)
 _CHOICES: dict[str, type] = {c.__name__: c for c in (binning.EqualMass, binning.EqualWidth, *_SMOOTHINGS)}
-"""The frozen choices that may be settings of a calibrator, by name."""
+"""The frozen dataclasses that may be settings of a calibrator, by name."""
 
 
-def calibrator_classes() -> dict[str, type]:
-    """Return the classes that may stand in a file, by name: the public calibrators, of classes and of forecasts."""
+def calibrator_classes() -> dict[str, type[Estimator]]:
+    """Return the classes that a file may name: all public calibrators, of classes and of forecasts."""
     from calibrant.calibrators import forecasts
 
     bases = (Calibrator, forecasts.ForecastCalibrator)
@@ -36,7 +38,7 @@ def calibrator_classes() -> dict[str, type]:
 
 
 def encode(value: object) -> object:
-    """Return what JSON can say of a value."""
+    """Return a value as JSON values."""
     if isinstance(value, Estimator):
         return _encode_calibrator(value)
     if isinstance(value, np.ndarray):
@@ -51,7 +53,10 @@ def encode(value: object) -> object:
         return [encode(entry) for entry in value]
     name = type(value).__name__
     if _CHOICES.get(name) is not type(value) or not is_dataclass(value):
-        raise TypeError(f"a setting must be a number, a text, an array or a choice of calibrant, but is {value!r:.80}.")
+        raise TypeError(
+            "a setting must be a number, a string, an array, or a binning or smoothing of calibrant, but is "
+            f"{value!r:.80}."
+        )
     return {"choice": name, "fields": {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
 
 
@@ -70,16 +75,16 @@ def _encode_array(array: NDArray[np.generic]) -> dict[str, object]:
     if array.dtype.kind == "U":
         return {"dtype": "str", "shape": list(array.shape), "data": array.ravel().tolist()}
     if array.dtype.kind not in _DTYPES:
-        raise TypeError(f"only arrays of numbers and texts can be saved, but one has the type {array.dtype}.")
+        raise TypeError(f"only arrays of numbers or strings can be saved, but one has the type {array.dtype}.")
     dtype = _DTYPES[array.dtype.kind]
     content = np.ascontiguousarray(array, dtype=dtype).tobytes()
     return {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(content).decode("ascii")}
 
 
-def decode(value: object, depth: int = 0) -> Any:
-    """Return the value that `encode` was given, built from its innermost parts outwards."""
+def decode(value: object, depth: int = 0) -> object:
+    """Return the value that `encode` was given, built from the innermost parts outwards."""
     if depth > 3 * MAX_DEPTH:
-        raise InputError(f"calibrators must be nested at most {MAX_DEPTH} deep, but these are deeper.")
+        raise InputError(f"calibrators must be nested at most {MAX_DEPTH} levels deep, but these are deeper.")
     if isinstance(value, list):
         return [decode(entry, depth + 1) for entry in value]
     if isinstance(value, dict):
@@ -87,7 +92,7 @@ def decode(value: object, depth: int = 0) -> Any:
         keys, build = next((found for found in _BUILDERS.items() if set(found[0]) == set(parts)), ((), None))
         return parts if build is None else build(*(parts[key] for key in keys))
     if not math.isfinite(value) if isinstance(value, float) else isinstance(value, int) and abs(value) >= 2**63:
-        raise InputError(f"numbers must be finite and of ordinary size, but one is {str(value)[:30]}.")
+        raise InputError(f"numbers must be finite, and integers below 2^63, but one is {str(value)[:30]}.")
     return value
 
 
@@ -113,10 +118,12 @@ def _array(dtype: object, shape: object, data: object) -> NDArray[np.generic]:
 def _texts(data: list[object], shape: list[int]) -> NDArray[np.generic]:
     texts = [text for text in data if isinstance(text, str)]
     if not len(texts) == len(data) == math.prod(shape):
-        raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
+        raise InputError(
+            f"an array of strings of shape {tuple(shape)} must be a list of {math.prod(shape)} strings, but is not."
+        )
     longest = max(map(len, texts), default=0)
-    if longest * len(texts) > 100 * sum(map(len, texts)) + 10**6:  # Every text takes the memory of the longest.
-        raise InputError(f"texts must be of similar length, but one has {count(longest)} characters.")
+    if longest * len(texts) > 100 * sum(map(len, texts)) + 10**6:  # NumPy gives every string the size of the longest.
+        raise InputError(f"strings must have similar lengths, but one has {count(longest)} characters.")
     return np.array(texts, dtype=str).reshape(shape)
 
 
@@ -131,14 +138,14 @@ def _choice(name: object, settings: object) -> object:
 
 
 def _calibrator(name: object, settings: object, learnt: object) -> Estimator:
-    calibrator: Estimator = _built(calibrator_classes(), name, settings)
+    calibrator = _built(calibrator_classes(), name, settings)
     if not isinstance(learnt, dict) or not all(map(_is_learnt, learnt)):
-        raise InputError(f"what {name} has learnt must be named with a final underscore.")
+        raise InputError(f"the learnt attributes of {name} must have names that end in an underscore.")
     for key, entry in learnt.items():
         try:
             setattr(calibrator, key, entry)
         except AttributeError as error:  # It is a property.
-            raise InputError(f"{name} cannot learn {key}.") from error
+            raise InputError(f"{name} has no learnt attribute {key}.") from error
     return calibrator
 
 
@@ -146,14 +153,14 @@ def _is_learnt(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_") and name.isidentifier()
 
 
-def _built(classes: dict[str, type], name: object, settings: Any) -> Any:
+def _built(classes: Mapping[str, Callable[..., Built]], name: object, settings: object) -> Built:
     """Build an object of a known class from its settings."""
     if not isinstance(name, str) or name not in classes:
         raise InputError(
             f"a class must be one of calibrant's, but is {name!r:.60}. A newer version of calibrant may know it."
         )
     try:
-        return classes[name](**settings)
+        return classes[name](**settings)  # type: ignore[arg-type]  # a TypeError if it is not a mapping
     except TypeError as error:
         raise InputError(f"{name} does not have the settings {settings!r:.80}.") from error
 
@@ -164,4 +171,4 @@ _BUILDERS: dict[tuple[str, ...], Callable[..., object]] = {
     ("choice", "fields"): _choice,
     ("class", "params", "fitted"): _calibrator,
 }
-"""What objects of JSON can be, by their keys; others are the settings in these."""
+"""How to build a value from a JSON object, by its keys; an object with other keys stays a dict of settings."""

@@ -1,4 +1,4 @@
-"""Ensembles: the best weighted mean of the probabilities of several calibrators."""
+"""Ensembles: the optimal weighted mean of the probabilities of several calibrators."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,21 +20,21 @@ from calibrant.exceptions import InputError
 Loss = Literal["nll", "brier"]
 
 _LARGE_BLOCK = 1 << 20
-"""Entries of the probabilities that all members calibrate at a time."""
+"""Number of probabilities, rows times classes, that the members calibrate at a time."""
 
 
 class Uniform(Unlearnt):
-    """Give every class the same probability: a member of ensembles that takes confidence away.
+    """Give every class the same probability; in an ensemble, it reduces confidence.
 
-    It is fit to be mixed with maps that preserve the predicted class. On its own it preserves it too, by the last digit
-    of the probability.
+    It preserves the predicted class in a mixture with maps that do. On its own it does so too: the predicted class
+    is ahead by the last digit of its probability.
 
     Parameters
     ----------
     scores : {"probs", "logits"}, default="probs"
     """
 
-    use_when: ClassVar = "In ensembles: a share of it bounds every probability from below."
+    use_when: ClassVar = "In an ensemble: its weight bounds every probability from below."
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return np.full(log_probs.shape, -np.log(log_probs.shape[1]))
@@ -51,14 +51,15 @@ MIXTURE = Rule(("calibrators_", "weights_"), _mixture, "must be calibrators, wit
 
 
 class Ensemble(WithMembers):
-    r"""Mix the probabilities of several calibrators, with the weights of smallest loss.
+    r"""Mix the probabilities of several calibrators with the weights that minimise the loss.
 
     Parameters
     ----------
     calibrators : list of Calibrator
-        Each is fitted to the same rows. What they have for `scores` is not read.
+        Each is fitted to the same rows. Their own `scores` are ignored.
     loss : {"nll", "brier"}, default="nll"
-        What the weights minimise. The Brier score gives the wrong classes more say, and can raise the log loss.
+        What the weights minimise. The Brier score depends on all classes, not only on the label, and can raise the log
+        loss.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -66,19 +67,20 @@ class Ensemble(WithMembers):
     calibrators_ : list of Calibrator
         Fitted.
     weights_ : ndarray of shape (m,)
-        Not negative, of sum 1. They are not unique if members agree on all rows.
+        Not negative, with sum 1. They are not unique if members agree on all rows.
     converged_ : bool
-        Whether the loss is certainly within 1e-10 of the smallest one, and every member has converged that says so.
+        Whether the loss is certainly within 1e-10 of its minimum, and every member that reports convergence has
+        converged.
     gradient_norm_ : float
-        By how much the loss falls on the way towards a single member, at most: no weights have a loss that is further
-        below that of `weights_`.
+        Upper bound of the difference between the loss at `weights_` and its minimum: the largest rate of decrease
+        towards a single member.
     n_iter_ : int
 
     Notes
     -----
     :math:`q(x) = \sum_j w_j q_j(x)` with :math:`w_j \ge 0` and :math:`\sum_j w_j = 1`. Both losses are convex in w. The
-    likelihood is maximised by Newton's method, and the Brier score, which is a quadratic function, by active sets. A
-    member is never better than the ensemble on the rows of the fit. For the likelihood, a probability 0 counts as the
+    likelihood is maximised by Newton's method; the Brier score, a quadratic function, is minimised by active sets. No
+    member is better than the ensemble on the rows of the fit. For the likelihood, a probability 0 counts as the
     smallest normal number.
 
     The predicted class is preserved if every member preserves it.
@@ -110,7 +112,7 @@ class Ensemble(WithMembers):
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the members
-        """Those of the members, and the weights."""
+        """The parameters of the members, and the weights."""
         return f"{super().n_parameters} + {len(self._members()) - 1}"
 
     @property
@@ -188,19 +190,19 @@ def error_products(members: Iterable[FloatArray], labels: IntArray, shares: Floa
 
 
 def check_loss(loss: object) -> None:
-    """Refuse a loss that is not known."""
+    """Refuse an unknown loss."""
     if loss not in ("nll", "brier"):
         raise InputError(f'loss must be "nll" or "brier", but is {loss!r}.')
 
 
 def warn_unless_converged(converged: bool, slope: float, name: str) -> None:
-    """Say that weights or temperature are not the best ones."""
+    """Warn that the weights, or the temperature, are not optimal."""
     if not converged:
         from sklearn.exceptions import ConvergenceWarning
 
         message = (
-            f"{name} has not converged: its loss still falls with a slope of {significant(slope, 2)}. Leave out "
-            "members that are nearly the same, and look for probabilities of extreme size."
+            f"{name} has not converged: its loss still decreases at a rate of {significant(slope, 2)}. Leave out "
+            "members that are nearly identical, and look for extreme probabilities."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
 

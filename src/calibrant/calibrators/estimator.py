@@ -1,4 +1,4 @@
-"""Settings and copies of an estimator as scikit-learn has them, without its import, which takes over a second."""
+"""The estimator interface of scikit-learn, without importing it, which takes over a second."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -20,21 +20,21 @@ Cloned = TypeVar("Cloned")
 
 
 class Estimator:
-    """Base of what scikit-learn can clone, search over, and put into a pipeline.
+    """Base of estimators that scikit-learn can clone, search over, and put into a pipeline.
 
-    Settings are the arguments of the constructor, which keeps each as an attribute of the same name; what is learnt
-    has a name that ends in an underscore. scikit-learn is imported only where it asks itself.
+    Settings are the arguments of the constructor, each stored as an attribute of the same name. Learnt attributes have
+    names that end in an underscore. scikit-learn is imported only in methods that it calls itself.
 
     Attributes
     ----------
     rules : tuple of Rule
-        What must hold for what was learnt, if it comes from a file. By default, numbers may be of any size.
+        Conditions that learnt attributes must satisfy when they are read from a file; by default none.
     """
 
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name; if deep, also those of settings that are estimators, as ``name__setting``."""
+        """Return the settings by name; if deep, also the settings of nested estimators, as ``name__setting``."""
         settings: dict[str, Any] = {name: getattr(self, name) for name in sorted(_defaults(type(self)))}
         if deep:
             for name, value in list(settings.items()):
@@ -43,27 +43,27 @@ class Estimator:
         return settings
 
     def set_params(self, **params: object) -> Self:
-        """Change settings, by the names that `get_params` has."""
+        """Change settings, by the names that `get_params` returns."""
         nested: dict[str, dict[str, object]] = {}
         own, known = _defaults(type(self)), self.get_params()
         for key, value in params.items():
             name, _, rest = key.partition("__")
             if name not in known:
-                there = f"There are {', '.join(sorted(own))}." if own else "There are none."
-                raise InputError(f"{name!r} must be a setting of {type(self).__name__}, but is not. {there}")
+                settings = f"Its settings are {', '.join(sorted(own))}." if own else "It has no settings."
+                raise InputError(f"{name!r} must be a setting of {type(self).__name__}, but is not. {settings}")
             if rest:
                 nested.setdefault(name, {})[rest] = value
             else:
                 setattr(self, name, value)
                 known[name] = value
-        for name, settings in nested.items():
-            known[name].set_params(**settings)
+        for name, inner in nested.items():
+            known[name].set_params(**inner)
         return self
 
     def __repr__(self) -> str:
-        """Return the call that builds it, with the settings that differ from the defaults.
+        """Return the constructor call, with the settings that differ from their defaults.
 
-        It is the same before and after `fit`, as in scikit-learn, whose models print it among their settings.
+        As in scikit-learn, it is the same before and after `fit`.
         """
         defaults = _defaults(type(self))
         written = {name: (repr(getattr(self, name)), repr(default)) for name, default in defaults.items()}
@@ -71,19 +71,21 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __str__(self) -> str:
-        """Return the call that builds it, and what it has learnt if that is a few numbers."""
-        found = {name: _short(value) for name, value in vars(self).items() if name.endswith("_") and name not in ASIDE}
+        """Return the constructor call, and the learnt attributes that are short."""
+        found = {
+            name: _short(value) for name, value in vars(self).items() if name.endswith("_") and name not in _NOT_PRINTED
+        }
         learnt = ", ".join(f"{name} {text}" for name, text in found.items() if text)
         return f"{self!r}, fitted: {learnt}" if learnt else repr(self)
 
     def __sklearn_tags__(self) -> "Tags":
-        """Say what scikit-learn asks of estimators: nothing out of the ordinary."""
+        """Return scikit-learn's default tags."""
         from sklearn.base import BaseEstimator
 
         return BaseEstimator.__sklearn_tags__(self)
 
     def get_metadata_routing(self) -> "MetadataRequest":
-        """Return what scikit-learn may pass to `fit` besides scores and labels."""
+        """Return the metadata that scikit-learn may pass to `fit`: sample weights."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         if hasattr(self, "_metadata_request"):
@@ -93,33 +95,33 @@ class Estimator:
         return request
 
     def set_fit_request(self, *, sample_weight: bool | str | None) -> Self:
-        """Say whether scikit-learn passes weights to `fit`, where its routing of metadata is on."""
+        """Set whether scikit-learn passes sample weights to `fit`, if its metadata routing is enabled."""
         request = self.get_metadata_routing()
         request.fit.add_request(param="sample_weight", alias=sample_weight)
         self._metadata_request = request
         return self
 
 
-MOST = 8
-"""More numbers than this are not printed."""
+_MAX_PRINTED = 8
+"""Longer arrays and lists are not printed."""
 
-ASIDE = ("classes_", "gradient_norm_", "converged_", "n_iter_", "dim_", "n_features_in_")
-"""What is learnt about the data or the search, and is no part of the map."""
+_NOT_PRINTED = ("classes_", "gradient_norm_", "converged_", "n_iter_", "dim_", "n_features_in_")
+"""Learnt attributes that describe the data or the search, not the map."""
 
 
 def _short(value: object) -> str:
-    """Write a number, a few numbers, or the classes of a few estimators; nothing for all else."""
+    """Return a number, a few numbers, or the class names of a few estimators, as text; "" for anything else."""
     if isinstance(value, float):
         return significant(value, 4)
-    if isinstance(value, list) and 0 < len(value) <= MOST and all(isinstance(one, Estimator) for one in value):
+    if isinstance(value, list) and 0 < len(value) <= _MAX_PRINTED and all(isinstance(one, Estimator) for one in value):
         return f"[{', '.join(type(one).__name__ for one in value)}]"
-    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f" and 0 < value.size <= MOST:
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f" and 0 < value.size <= _MAX_PRINTED:
         return f"[{', '.join(significant(one, 4) for one in value.tolist())}]"
     return ""
 
 
 def clone(estimator: Cloned) -> Cloned:
-    """Return an estimator of the same settings that is not fitted; lists of estimators are copied entry by entry.
+    """Return an unfitted estimator with the same settings; lists of estimators are cloned entry by entry.
 
     Examples
     --------
@@ -139,9 +141,9 @@ def clone(estimator: Cloned) -> Cloned:
 
 
 def check_is_fitted(estimator: object) -> None:
-    """Refuse an estimator that has learnt nothing."""
+    """Refuse an estimator that is not fitted."""
     if isinstance(estimator, type):
-        raise TypeError(f"an object is needed, but {estimator.__name__} is a class.")
+        raise TypeError(f"a fitted estimator is needed, but {estimator.__name__} is a class.")
     if not any(name.endswith("_") and not name.startswith("__") for name in vars(estimator)):
         from sklearn.exceptions import NotFittedError
 

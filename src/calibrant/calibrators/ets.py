@@ -31,30 +31,30 @@ class EnsembleTemperatureScaling(Calibrator):
     loss : {"nll", "brier"}, default="nll"
         What temperature and weights minimise. The published method uses "brier", which can raise the log loss.
     joint : bool, default=False
-        Whether temperature and weights are chosen together. Otherwise, as published, the temperature is the best one
-        without mixing, and the weights are the best ones for this temperature.
+        Whether temperature and weights are optimised together. Otherwise, as published, the temperature is optimal
+        without mixing, and the weights are optimal for this temperature.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
     ----------
     temperature_ : float
     weights_ : ndarray of shape (3,)
-        Of the temperature-scaled, the unchanged and the uniform probabilities.
+        Weights of the temperature-scaled, the unchanged and the uniform probabilities.
     converged_ : bool
     gradient_norm_ : float
-        Bound for what other weights could gain, or the derivative of the loss that the temperature minimises with
-        respect to its logarithm, whichever is larger.
+        The larger of two numbers: an upper bound of what other weights could gain, and the absolute derivative of the
+        loss with respect to the logarithm of the temperature.
     n_iter_ : int
-        How many times all rows were visited.
+        Number of passes over all rows.
 
     Notes
     -----
     .. math:: q = w_1 \mathrm{softmax}(\ln p / T) + w_2 p + w_3 / K.
 
-    With the likelihood it is never worse than temperature scaling or no change on the rows of the fit. For a given
-    temperature the best weights are unique up to members that agree, and found as in `Ensemble`. The joint loss may
-    have several minima in T. The search goes downhill from the temperature of the other method, hence ends with a loss
-    that is not above it. If every label was the most probable class, the temperature is that of `TemperatureScaling`.
+    With the likelihood it is never worse than temperature scaling, or no change, on the rows of the fit. For a given
+    temperature the optimal weights are unique unless members agree, and are found as in `Ensemble`. The joint loss may
+    have several minima in T. The search descends from the temperature without `joint`, so the loss is never higher
+    than there. If every label was the most probable class, the temperature is that of `TemperatureScaling`.
 
     References
     ----------
@@ -75,7 +75,7 @@ class EnsembleTemperatureScaling(Calibrator):
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
     use_when: ClassVar = (
-        "Like temperature scaling, if rows are wrong for reasons that have nothing to do with the model."
+        "Like temperature scaling, if some labels are wrong for reasons that do not depend on the model."
     )
     sensitive_to_zeros: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -94,7 +94,7 @@ class EnsembleTemperatureScaling(Calibrator):
         start = TemperatureScaling().learn(log_probs, labels, weights)
         log_beta, slope = -math.log(start.temperature_), start.gradient_norm_
         converged, n_iter = start.converged_, start.n_iter_
-        if never_wrong(losses.logits, labels):  # No temperature is the best one for either loss.
+        if never_wrong(losses.logits, labels):  # Neither loss has a minimum in the temperature.
             slope = 0.0
         else:
             if self.loss == "brier":
@@ -140,7 +140,7 @@ class EnsembleTemperatureScaling(Calibrator):
             out[lost] = self._logarithms(log_probs[lost])
 
     def _logarithms(self, log_probs: FloatArray) -> FloatArray:
-        """Return the logarithm of the mixture where probabilities are too small to be written down."""
+        """Return the logarithm of the mixture, for rows with probabilities that underflow."""
         members: list[Callable[[], FloatArray]] = [
             lambda: log_softmax(log_probs / self.temperature_),
             lambda: log_probs,
@@ -151,9 +151,9 @@ class EnsembleTemperatureScaling(Calibrator):
 
 
 def _downhill(curve: Callable[[float], tuple[float, float]], start: float) -> tuple[float, float, bool]:
-    """Return a minimum downhill of the start, the derivative there, and whether the search has converged.
+    """Return a local minimum that is reached by descent from the start, its derivative, and whether it has converged.
 
-    The curve gives a value and its derivative.
+    The curve returns a value and its derivative.
     """
     near, (value, slope) = start, curve(start)
     end = -math.copysign(LARGEST_LOG_TEMPERATURE, slope)
@@ -165,13 +165,13 @@ def _downhill(curve: Callable[[float], tuple[float, float]], start: float) -> tu
             return _between(curve, near, far)
         if lower < value:
             near, value, slope, stride = far, lower, steepness, 2.0 * stride
-        else:  # Too far: beyond a hill, or on a plateau.
+        else:  # The step was too long: beyond a maximum, or onto a plateau.
             stride /= 4.0
     return near, slope, near == end or abs(slope) <= _SMALL_SLOPE
 
 
 def _between(curve: Callable[[float], tuple[float, float]], near: float, far: float) -> tuple[float, float, bool]:
-    """Return a minimum between a place where the curve falls towards the other and one where it rises."""
+    """Return a minimum between two points whose derivatives differ in sign, as `_downhill` does."""
     from scipy.optimize import brentq
 
     found = float(brentq(lambda at: curve(at)[1], near, far, xtol=1e-13))
@@ -191,7 +191,7 @@ class _Losses:
         self.n_calls = 0
 
     def _tempered(self, rows: slice, beta: float) -> tuple[FloatArray, FloatArray]:
-        """Return the logits below the largest one, and the probabilities at an inverse temperature."""
+        """Return the logits minus the largest of their row, and the probabilities at an inverse temperature."""
         logits = self.logits[rows] - self.top[rows]
         probs = logits * beta
         np.exp(probs, out=probs)
@@ -215,7 +215,7 @@ class Likelihood(_Losses):
         with np.errstate(divide="ignore"):
             terms = members + np.log(found.weights)
         share_of_first = np.exp(terms[:, 0] - np.logaddexp.reduce(terms, axis=1))
-        # The weights are the best ones, so that their change does not matter to first order.
+        # The weights are optimal, so their change does not matter to first order.
         return found.loss, -float(self.shares @ (share_of_first * slopes))
 
     def best_weights(self, log_beta: float) -> BestWeights:
@@ -223,13 +223,13 @@ class Likelihood(_Losses):
         return least_nll(self._members(self._labels(log_beta)[0]), self.shares)
 
     def _members(self, tempered: FloatArray) -> FloatArray:
-        """Return the logarithms of what the three members give to the labels, (n, 3)."""
+        """Return the log-probabilities that the three members give to the labels, (n, 3)."""
         unchanged = self.log_probs[np.arange(len(self.labels)), self.labels]
         uniform = np.full(len(self.labels), -math.log(self.log_probs.shape[1]))
         return np.maximum(np.column_stack([tempered, unchanged, uniform]), SMALLEST_LOG_PROB)
 
     def _labels(self, log_beta: float) -> tuple[FloatArray, FloatArray]:
-        """Return the logarithms of the labels' tempered probabilities and their derivatives in ln(beta)."""
+        """Return the labels' temperature-scaled log-probabilities and their derivatives in ln(beta)."""
         beta = math.exp(log_beta)
         self.n_calls += 1
 
@@ -247,9 +247,10 @@ class Likelihood(_Losses):
 
 
 class _Quadratic(NamedTuple):
-    """Inner products of the errors of the three members, (3, 3), and what of them depends on the temperature.
+    """The loss w A w as a function of the weights w.
 
-    The loss of weights w is w A w; `slopes` are the derivatives of the products with the first member.
+    `products` is A, (3, 3), the inner products of the errors of the three members. `slopes`, (3,), are the inner
+    products of these errors with the derivative of the first member in ln(beta).
     """
 
     products: FloatArray

@@ -1,4 +1,4 @@
-"""Folds that depend on the content of the rows alone, not on their order, and that count a weight as copies."""
+"""Cross-validation folds that depend on the content of the rows, not their order, and treat weights as copies."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,40 +12,38 @@ from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.shared_stages import SharedStages
 
 _FINE, _COARSE = 2.0**20, 2.0**10
-"""Steps that scores are rounded to: rounding errors of another computation must not change the folds."""
+"""Scores are rounded to multiples of the inverse, so that rounding errors do not change the folds."""
 
 _ROUNDING = 1e-9
 """A share of a row below this counts as 0."""
 
 RARE = 3
-"""Rows of classes that have at most this many are dealt one after another: what is fitted to the rest knows these."""
+"""Classes with at most this many rows are dealt first, so that every training set contains each of them."""
 
 
 def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_folds: int) -> FloatArray:
-    """Return how much of the weight of every row belongs to every fold, (n_folds, n).
+    """Return how much of the weight of each row belongs to each fold, (n_folds, n).
 
     Parameters
     ----------
     log_probs : ndarray of shape (n, K)
     labels : ndarray of shape (n,)
     weights : ndarray of shape (n,)
-        None is 0.
+        All positive.
     n_folds : int
 
     Notes
     -----
-    The rows stand in an order that is as good as random, by a hash of the scores that does not depend on the order of
-    rows or classes, and are dealt to the folds in turn; so a second fit has the same folds. Classes of at most three
-    rows come first, one class after another, so that their rows are in different folds, and what is fitted to the rest
-    knows them.
+    The rows are sorted by a hash of their scores, which does not depend on the order of rows or classes, and dealt to
+    the folds in turn. The order is as good as random, but a second fit has the same folds. Classes with at most three
+    rows come first, class by class, so that their rows are in different folds and every training set knows the class.
 
-    Rows that are sorted, by their score or by their class, must not be dealt: each fold would then be a copy of the
-    others, and would say nothing about how much a map depends on its rows. If every fold held the same share of every
-    class, the frequencies of the classes, which a map with a number for each class learns, would seem to be known
-    exactly, and chance in them would count as a gain.
+    The order must not be by score or by class. Each fold would then be nearly a copy of the others, and would not
+    show how much a map depends on its rows. If every fold had the same class frequencies, these would seem to be known
+    exactly, and a map with a parameter per class would count chance in them as a gain.
 
-    A row of weight w is dealt like w copies: with w = 2, it is in two folds with weight 1 each. If weights are on
-    average below 1, what is dealt at a time is the mean weight.
+    A row of weight w is dealt like w copies: with w = 2, it is in two folds with weight 1 each. If the mean weight is
+    below 1, it is the unit of dealing.
 
     Examples
     --------
@@ -74,7 +72,7 @@ def _dealt(up_to: FloatArray, fold: int, n_folds: int) -> FloatArray:
 
 
 def _order(scores: FloatArray, labels: IntArray, units: FloatArray) -> IntArray:
-    """Return the order of dealing: rare classes by their number of units, and then all other rows, by a hash."""
+    """Return the order of dealing: first rare classes, by their number of units, then all other rows, by hash."""
     n_classes = scores.shape[1]
     own = np.round(scores[np.arange(len(labels)), labels] * _FINE).astype(np.int64)
     total = np.round(scores.sum(axis=1) * _COARSE).astype(np.int64)
@@ -84,13 +82,13 @@ def _order(scores: FloatArray, labels: IntArray, units: FloatArray) -> IntArray:
     totals, ranks = np.bincount(labels, units, n_classes), np.empty(n_classes, dtype=np.int64)
     ranks[np.lexsort([first, totals])] = np.arange(n_classes)
     by_class = np.where(totals < RARE + 0.5, ranks, n_classes)
-    # Rows that differ by the order of their scores alone have one hash: something else has to separate them.
+    # Rows whose scores are permutations of each other can have the same hash; this tells them apart.
     apart = scores @ np.sqrt(np.arange(2.0, n_classes + 2.0))
     return np.lexsort([apart, ranks[labels], hashes, by_class[labels]])
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers of 64 bits each of which depends on all bits of what was given (the finaliser of SplitMix64)."""
+    """Return 64-bit hashes in which each bit depends on all bits of the input (the finaliser of SplitMix64)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -102,7 +100,7 @@ SUFFICIENT_ROWS = 5000
 
 
 class Unseen(NamedTuple):
-    """What members say of rows that they were not fitted to, (r, K) each, and labels and weights of the rows."""
+    """Out-of-fold log-probabilities of each member, (r, K), and the labels and weights of their rows."""
 
     log_probs: Sequence[FloatArray]
     labels: IntArray
@@ -112,7 +110,7 @@ class Unseen(NamedTuple):
 def out_of_fold(
     whole: SharedStages, log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_folds: int
 ) -> Unseen:
-    """Return what members say of rows that they were not fitted to.
+    """Return the members' predictions for rows that they were not fitted to.
 
     Parameters
     ----------

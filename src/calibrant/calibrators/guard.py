@@ -14,15 +14,15 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 class LaplaceGuard(Calibrator):
-    r"""Mix the probabilities with the uniform distribution, which then counts as much as some more rows.
+    r"""Mix the probabilities with the uniform distribution, as if it had been observed in a few additional rows.
 
-    No probability is 0 afterwards, so that the log loss of a single row is bounded. After another calibrator, as in
-    ``Compose([TemperatureScaling(), LaplaceGuard()])``, it bounds the loss of that one: "ts>guard" is known as ts-mix.
+    No probability is 0 afterwards, so the log loss of a single row is bounded. It can follow another calibrator, as in
+    ``Compose([TemperatureScaling(), LaplaceGuard()])``: "ts>guard" is known as ts-mix.
 
     Parameters
     ----------
     rows : float, default=1.0
-        How many rows r the uniform distribution counts for. With 0 the probabilities stay as they are.
+        The number r of rows that the uniform distribution counts as. With 0 the probabilities do not change.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -56,8 +56,8 @@ class LaplaceGuard(Calibrator):
     def use_when(self) -> str:  # type: ignore[override]  # depends on a setting
         """Advice in one sentence."""
         if self.rows < 1.0:
-            return "As a bound that changes next to nothing; in a stack, what was predicted is a member by this name."
-        return "After any other calibrator that can give 0 to events that occur, as isotonic maps do."
+            return "As a bound that changes next to nothing; a stack uses it as the member that keeps the predictions."
+        return "After a calibrator that can give events that occur a probability of 0, as isotonic maps do."
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:  # noqa: ARG002 (counts rows)
         check_rows(self.rows, "rows")
@@ -76,10 +76,21 @@ class LaplaceGuard(Calibrator):
 
 
 def check_rows(value: object, name: str) -> None:
-    """Refuse a setting that is not a finite number of rows of at least 0."""
+    """Refuse a setting that is not a finite, non-negative number of rows."""
     if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not 0 <= value < np.inf:
-        raise InputError(f"{name} must be a finite number of rows, 1 for one and 0 for none, but is {value!r}.")
+        raise InputError(f"{name} must be a finite number of rows, at least 0, but is {value!r}.")
+
+
+def fit_guard(rows: float, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> LaplaceGuard:
+    """Return a fitted guard of `rows` rows, or of one row if an observed label had probability 0."""
+    impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
+    return LaplaceGuard(rows=1.0 if impossible else rows).learn(log_probs, labels, weights)
+
+
+def guarded(guard: LaplaceGuard, log_probs: FloatArray) -> FloatArray:
+    """Return log-probabilities after a guard, or the same array if its share is 0."""
+    return guard.transform(log_probs) if guard.share_ > 0 else log_probs
 
 
 GUARD = Rule(("zeros_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard")
-"""What holds for calibrators that guard against labels of probability 0."""
+"""Condition on calibrators that guard against observed labels of probability 0."""

@@ -16,12 +16,12 @@ from calibrant.counts import Smoothing, as_smoothing
 
 
 class HistogramBinning(BinaryCalibrator):
-    """Give every probability the share of class 1 in its bin.
+    """Replace every probability by the share of class 1 in its bin.
 
     Parameters
     ----------
     bins : Binning, default=EqualWidth(15)
-        Such as `EqualMass(15)`. Only its edges are used: every bin is closed on the right, and the first on both sides.
+        Such as `EqualMass(15)`. Only its edges are used: every bin includes its right edge, and the first both edges.
     smoothing : Smoothing, optional
         Such as `LaplaceCorrection()` or `MEstimate(2, prior="observed")`, applied to the counts of each bin.
     scores : {"probs", "logits"}, default="probs"
@@ -33,8 +33,8 @@ class HistogramBinning(BinaryCalibrator):
 
     Notes
     -----
-    An empty bin is given its midpoint, unless smoothing has something to say about it. Without smoothing, probabilities
-    of exactly 0 and 1 are usual. The map may fall.
+    An empty bin predicts its midpoint, unless the smoothing adds pseudo-counts to it. Without smoothing, probabilities
+    of exactly 0 and 1 are common. The map need not be monotone.
 
     References
     ----------
@@ -52,7 +52,7 @@ class HistogramBinning(BinaryCalibrator):
     n_parameters: ClassVar[str] = "number of bins"
     data_efficiency: ClassVar[Literal["low"]] = "low"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "A few fixed probabilities are wanted that can be listed in a table."
+    use_when: ClassVar[str] = "A few fixed probabilities are needed, which can be listed in a table."
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("edges_", "probabilities_"), partial(are_steps, more=1, rising=False), STEPS),
     )

@@ -13,7 +13,7 @@ from calibrant.counts import Smoothing, as_smoothing
 
 
 class ROCConvexHull(BinaryCalibrator):
-    r"""Give every score the probability of its segment on the convex hull of the ROC curve.
+    r"""Map every score to the probability of its segment on the convex hull of the ROC curve.
 
     Parameters
     ----------
@@ -21,27 +21,27 @@ class ROCConvexHull(BinaryCalibrator):
         Such as `LaplaceCorrection()` or `MEstimate(2, prior="observed")`, applied to the counts of each segment; by
         default the share of class 1.
     merge_equal : bool, default=True
-        Make one segment of neighbours with the same slope. If False, the hull is cut wherever the curve touches it,
-        which matters only to smoothing.
+        Whether neighbouring segments with the same slope are merged. If False, the hull is cut wherever the curve
+        touches it, which matters only for smoothing.
     scores : {"probs", "logits", "raw"}, default="probs"
 
     Attributes
     ----------
     lower_, upper_ : ndarray of shape (s,)
-        Lowest and highest score of each segment, ascending: log-odds, or raw.
+        Lowest and highest score of each segment, ascending: log-odds, or raw scores.
     probabilities_ : ndarray of shape (s,)
 
     Notes
     -----
-    The segments are the pools of isotonic regression. Smoothing moves small segments further than large ones and may so
-    reverse their order; where it does, isotonic regression on the smoothed values restores it.
+    The segments are the pools of isotonic regression. Smoothing moves small segments further than large ones and can
+    therefore reverse their order; isotonic regression on the smoothed values then restores it.
 
-    Only the order of the scores counts. So, unlike in `IsotonicCalibration`, a score between two segments is given the
-    probability halfway between theirs; below the first and above the last segment it is given theirs. Data of one class
-    makes one segment.
+    Only the order of the scores counts. So, unlike in `IsotonicCalibration`, a score between two segments has the mean
+    of their probabilities; below the first and above the last segment it has the probability of that segment. Data with
+    one class makes one segment.
 
-    Without smoothing the hull of few rows overfits: its end segments are short and promise 0 or 1 after a handful of
-    rows. Smooth it, or use a method with fewer parameters.
+    Without smoothing the hull of few rows overfits: its end segments are short, and predict 0 or 1 from a few rows.
+    Smooth it, or use a method with fewer parameters.
 
     References
     ----------
@@ -60,7 +60,7 @@ class ROCConvexHull(BinaryCalibrator):
     n_parameters: ClassVar[str] = "up to n"
     data_efficiency: ClassVar[Literal["low"]] = "low"
     expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "The scores are those of a ranker, on an unknown scale."
+    use_when: ClassVar[str] = "The scores come from a ranker, on an unknown scale."
     accepts_raw: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (Rule(("lower_", "upper_", "probabilities_"), are_steps, RISING_STEPS),)
 
@@ -89,7 +89,7 @@ class ROCConvexHull(BinaryCalibrator):
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
         last = len(self.lower_) - 1
-        # The segment at or below each score, and the one at or above it: the same within a segment.
+        # The segment at or below each score, and the one at or above it; inside a segment, they are the same.
         below = (np.searchsorted(self.lower_, scores, side="right") - 1).clip(0, last)
         above = np.searchsorted(self.upper_, scores, side="left").clip(0, last)
         return logit((self.probabilities_[below] + self.probabilities_[above]) / 2)

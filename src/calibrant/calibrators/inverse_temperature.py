@@ -14,22 +14,22 @@ LARGEST_LOG_TEMPERATURE = 16.0
 """Temperatures are searched from exp(-16) to exp(16)."""
 
 _TOLERANCE, _ROUGH = 1e-8, 1e-3
-"""Steps below this are the last: the remaining distance is smaller by orders of magnitude."""
+"""A step below this is the last one: the remaining distance is smaller by orders of magnitude."""
 
 _SMALL_STEP = 0.1
-"""After a step below this, the change of the derivatives is predicted well enough not to compute them again."""
+"""After a step below this, the derivatives are extrapolated instead of computed again."""
 
 _MANY_ROWS, _FIRST_ROWS = 4000, 1000
-"""From this many rows on, the search starts at the temperature of about a thousand of them."""
+"""With at least 4000 rows, the search starts at the optimum of about 1000 of them."""
 
 _SMALLEST_BRACKET = 1e-12
 
 _SAFE_EXPONENT = 600.0
-"""Up to here, the exponential of minus a number is far from 0."""
+"""Up to this number x, exp(-x) is far from underflow."""
 
 
 class Root(NamedTuple):
-    """Where the search ended, and the value one small step before."""
+    """Where the search ended, and the value of the function one small step before."""
 
     at: float
     value: float
@@ -38,10 +38,10 @@ class Root(NamedTuple):
 
 
 def best_log_beta(logits: FloatArray, labels: IntArray, weights: FloatArray, near: float | None = None) -> Root:
-    """Return the logarithm of the inverse temperature of largest likelihood; logits are finite.
+    """Return the logarithm of the inverse temperature that maximises the likelihood of finite logits.
 
-    The search begins at `near`, or looks for a start by itself. If every label has the largest logit of its row, the
-    likelihood grows without bound; see `TemperatureScaling` for what is returned then.
+    The search starts at `near`, or chooses a start itself. If every label has the largest logit of its row, the
+    likelihood has no maximum; see `TemperatureScaling` for what is returned then.
     """
     slope = _Slope(logits, labels, weights)
     if slope.never_wrong:
@@ -78,7 +78,7 @@ class _Slope:
         return value, first, first + beta * beta * cube
 
     def alone(self, log_beta: float) -> float:
-        """Return the derivative without its derivatives: half the work."""
+        """Return only the derivative, which takes half the time."""
         return self._moments(log_beta, 1)[0]
 
     def of_tops(self, log_beta: float) -> float:
@@ -92,10 +92,13 @@ class _Slope:
         return float(add_blocks(task, self.logits.shape)[0, 0])
 
     def _moments(self, log_beta: float, n_moments: int) -> list[float]:
-        """Return the mean of the logits less what was observed, their variance, and their third central moment."""
+        """Return the mean logit minus the observed one, the variance and the third central moment of the logits.
+
+        Moments are over the classes of a row, by their probabilities, and are averaged over the rows.
+        """
         beta = math.exp(log_beta)
         few_classes = self.logits.shape[1] < FEW_CLASSES
-        # Log-probabilities need no shift, unless their powers could all be 0.
+        # Log-probabilities need no shift, unless all exponentials of a row could underflow.
         shifted = beta * self.farthest > _SAFE_EXPONENT
         dot = partial(np.einsum, "ki,ki->i") if few_classes else np.vecdot
         ones = np.ones(self.logits.shape[1])
@@ -120,7 +123,7 @@ class _Slope:
 
 
 def _central(raw: list[FloatArray]) -> FloatArray:
-    """Return the mean alone or, of three raw moments, mean, variance and third central moment."""
+    """Return the mean or, given three raw moments, the mean, variance and third central moment."""
     if len(raw) == 1:
         return np.stack(raw)
     mean, square, cube = raw
@@ -129,7 +132,7 @@ def _central(raw: list[FloatArray]) -> FloatArray:
 
 
 def _root(slope: _Slope, start: float = 0.0, tolerance: float = _TOLERANCE) -> Root:
-    """Return the root of an increasing function, or the end of the search that is nearest to it."""
+    """Return the root of an increasing function, or the end of the search interval that is nearest to it."""
     low, high = ends = (-LARGEST_LOG_TEMPERATURE, LARGEST_LOG_TEMPERATURE)
     at, value, step = start, math.inf, math.inf
     first = second = 0.0
@@ -143,7 +146,7 @@ def _root(slope: _Slope, start: float = 0.0, tolerance: float = _TOLERANCE) -> R
         if value == 0 or (at == ends[0] and value > 0) or (at == ends[1] and value < 0):
             return Root(at, value, True, n_calls)
         low, high = (at, high) if value < 0 else (low, at)
-        # Where the function is nearly flat, its derivatives do not show how far the root is.
+        # Where the function is nearly flat, its derivatives do not show how far away the root is.
         creeps = abs(value) > abs(last) / 2.0
         wanted = -math.copysign(math.inf, value) if creeps else _halley(value, first, second)
         if abs(wanted) < tolerance:
@@ -156,7 +159,7 @@ def _root(slope: _Slope, start: float = 0.0, tolerance: float = _TOLERANCE) -> R
 
 
 def _halley(value: float, first: float, second: float) -> float:
-    """Return the step of Halley's method, or of Newton's where that one would turn round, or infinity."""
+    """Return the step of Halley's method, or of Newton's if Halley's has the wrong sign, or infinity."""
     bottom = 2.0 * first * first - value * second
     if bottom > first * first:
         return -2.0 * value * first / bottom
@@ -164,7 +167,7 @@ def _halley(value: float, first: float, second: float) -> float:
 
 
 def _inside(at: float, low: float, high: float, ends: tuple[float, float]) -> float:
-    """Return a place strictly inside the bracket, or an end of the search that has not been looked at."""
+    """Return a point strictly inside the bracket, or an end of the search interval that was not evaluated yet."""
     if low < at < high:
         return at
     if at <= low == ends[0] or at >= high == ends[1]:
@@ -173,7 +176,7 @@ def _inside(at: float, low: float, high: float, ends: tuple[float, float]) -> fl
 
 
 def _succession(slope: _Slope, n: float) -> Root:
-    """Return where the largest probability has, on average, the share (n + 1) / (n + 2) of what it can have."""
+    """Return where the mean of the largest probability is (n + 1) / (n + 2) of the largest value that it can have."""
     from scipy.optimize import brentq
 
     calls = 0

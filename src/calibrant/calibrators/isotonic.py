@@ -1,4 +1,4 @@
-"""Isotonic regression: the best non-decreasing map from scores to probabilities."""
+"""Isotonic regression: the optimal non-decreasing map from scores to probabilities."""
 
 from typing import ClassVar, Literal, Self
 
@@ -12,7 +12,7 @@ from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 from calibrant.roc.merging import pool, split_equal
 
 SMALLEST_STEP = 1e-290
-"""A slope over a smaller step than this would overflow."""
+"""A slope over a smaller step than this could overflow."""
 
 
 class IsotonicCalibration(BinaryCalibrator):
@@ -21,14 +21,14 @@ class IsotonicCalibration(BinaryCalibrator):
     Parameters
     ----------
     centred : bool, default=False
-        Replace every flat stretch by one point, at the weighted mean of its scores. The map then rises strictly from
-        the first point to the last.
+        Whether every flat part is replaced by one point, at the weighted mean of its scores. The map is then strictly
+        increasing from the first point to the last.
     scores : {"probs", "logits", "raw"}, default="probs"
 
     Attributes
     ----------
     scores_, probabilities_ : ndarray of shape (m,)
-        The points between which the map is linear. The scores are log-odds, or raw.
+        The points between which the map is linear. The scores are log-odds, or raw scores.
 
     Notes
     -----
@@ -36,11 +36,10 @@ class IsotonicCalibration(BinaryCalibrator):
     :math:`\sum_i w_i (y_i - g(s_i))^2` and, at the same time, the log-loss and every other proper score. Rows with the
     same score are pooled first.
 
-    Between two pools the map is linear in the probability (in the score, if that is raw), below the first and above the
-    last pool it is constant. An infinite raw score is infinitely far away: up to it the map keeps the value of the
-    finite neighbour.
+    Between two pools the map is linear in the probability (in a raw score); below the first and above the last pool it
+    is constant. Towards an infinite raw score the map keeps the value of the finite neighbour.
 
-    Probabilities of exactly 0 and 1 are usual. A map that avoids them is `ROCConvexHull` with smoothing.
+    Probabilities of exactly 0 and 1 are common. `ROCConvexHull` with smoothing avoids them.
 
     References
     ----------
@@ -87,7 +86,7 @@ class IsotonicCalibration(BinaryCalibrator):
 
     def _line_operations(self, x: ops.Value) -> ops.Value:
         knots, heights = self.scores_, self.probabilities_
-        # Interval j lies between knots j - 1 and j; what is beyond all knots has no width.
+        # Interval j lies between knots j - 1 and j; the outer intervals have no finite width.
         low, high = heights[np.maximum(np.arange(len(knots) + 1) - 1, 0)], np.append(heights, heights[-1])
         start, width, share = _intervals(self._axis(knots))
         j = x.search(knots, "left")
@@ -107,7 +106,7 @@ class IsotonicCalibration(BinaryCalibrator):
     def _interpolated(self, scores: FloatArray) -> FloatArray:
         knots, places = self._axis(self.scores_), self._axis(scores)
         if _is_plain(knots):
-            order = np.argsort(places)  # Sorting is fast, and what is sorted is found much faster.
+            order = np.argsort(places)  # Searching for sorted numbers is so much faster that sorting pays.
             result = np.empty(len(places))
             result[order] = np.interp(places[order], knots, self.probabilities_).clip(0.0, 1.0)
             return result
@@ -119,13 +118,13 @@ class IsotonicCalibration(BinaryCalibrator):
         return low + (high - low) * _share(places, knots[below], knots[above])
 
     def _axis(self, scores: FloatArray) -> FloatArray:
-        """Return where scores lie on the axis along which the map is linear."""
+        """Return the scores on the axis along which the map is linear."""
         from scipy.special import expit
 
         return scores if self.scores == "raw" else expit(scores)
 
     def _centres(self, values: FloatArray, totals: FloatArray, bounds: IntArray) -> FloatArray:
-        """Return the score in the middle of every pool, on the axis along which the map is linear."""
+        """Return the centre of every pool: the mean on the axis along which the map is linear, as a score."""
         places = self._axis(values)
         finite = np.isfinite(places)
         mass = np.where(finite, totals, 0.0)
@@ -134,7 +133,7 @@ class IsotonicCalibration(BinaryCalibrator):
         with np.errstate(invalid="ignore", divide="ignore"):
             middle = sums / mass
         centres = middle if self.scores == "raw" else logit(middle.clip(0.0, 1.0))
-        # Rounding must not carry a centre out of its pool; a pool of infinite scores is where they are.
+        # Rounding must not move a centre out of its pool; the centre of a pool of infinite scores is infinite.
         return np.clip(np.where(mass > 0, centres, values[bounds[:-1]]), values[bounds[:-1]], values[bounds[1:] - 1])
 
 
@@ -153,12 +152,12 @@ def pooled_ties(scores: FloatArray, hits: BoolArray, weights: FloatArray) -> tup
 def pools(positives: FloatArray, totals: FloatArray, *, merge_equal: bool = True) -> IntArray:
     """Return the bounds of the pools of isotonic regression, ascending in probability.
 
-    Neighbours of equal probability are one pool or, if they are not to be merged, as many as possible.
+    Neighbours with equal probability form one pool or, without `merge_equal`, as many pools as possible.
     """
     from scipy.optimize import isotonic_regression
 
     bounds = isotonic_regression(positives / totals, weights=totals).blocks.astype(np.int64)
-    # Rounding may have kept equal pools apart: there are few by now, so that they can be compared with care.
+    # Rounding may have kept equal pools apart. Only few pools remain, so an exact comparison is affordable.
     a = np.add.reduceat(positives, bounds[:-1])
     b = (np.add.reduceat(totals, bounds[:-1]) - a).clip(min=0.0)
     merged = bounds[len(bounds) - 1 - pool(a[::-1], b[::-1])[::-1]]
@@ -169,20 +168,23 @@ def pools(positives: FloatArray, totals: FloatArray, *, merge_equal: bool = True
 
 
 def logit(probabilities: FloatArray) -> FloatArray:
-    """Return log-odds, infinite for 0 and 1."""
+    """Return the log-odds of probabilities; they are infinite for 0 and 1."""
     with np.errstate(divide="ignore"):
         return np.log(probabilities) - np.log1p(-probabilities)
 
 
 def _is_plain(knots: FloatArray) -> bool:
-    """Whether knots are finite, and far enough apart for slopes between them."""
+    """Return whether the knots are finite and far enough apart for finite slopes between them."""
     with np.errstate(over="ignore", invalid="ignore"):
         width = knots[-1] - knots[0]
     return bool(np.isfinite(width) and np.all(np.diff(knots) > SMALLEST_STEP))
 
 
 def _share(places: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return which part of the way from low to high has been covered: half of it, if they are equal."""
+    """Return (places - low) / (high - low), limited to [0, 1]; 1/2 if both ends are equal or infinite.
+
+    If only the lower end is infinite, the share is 1; if only the upper end is, it is 0.
+    """
     with np.errstate(all="ignore"):
         share = (places - low) / (high - low)
     unknown = np.isnan(share)
@@ -192,9 +194,9 @@ def _share(places: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def _intervals(places: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return start and width of every interval between places, and the share of the way where these do not tell it.
+    """Return the start and width of every interval, and the fixed share (see `_share`) of those without a finite width.
 
-    Such a share is that of intervals without a finite width; elsewhere it is -1.
+    The share of all other intervals is -1; their start and width determine it.
     """
     before, behind = np.append(-np.inf, places), np.append(places, np.inf)
     with np.errstate(invalid="ignore"):

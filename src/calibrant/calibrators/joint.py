@@ -1,9 +1,8 @@
-"""Joint scaling: an increasing map, a factor for every row, and a matrix, fitted at once."""
+"""Joint scaling: a map shared by all classes, a factor per row, and a matrix, fitted together."""
 
-from copy import copy
 from functools import reduce
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, each_block
 from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
+from calibrant.calibrators.calibrator import WarmStartCalibrator
+from calibrant.calibrators.guard import GUARD, check_rows, fit_guard, guarded
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
 from calibrant.calibrators.matrix import check_strength
@@ -23,8 +22,9 @@ from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.segments import fallen, line_knots, roughness, weighted_quantiles
 
 _RIDGE = 0.1
-"""Penalty, times 1 / n, of the square of a slope minus 1 and of a factor of rows: so that a few rows that are
-completely separable have a solution, and because a number added to all factors is one added to all slopes."""
+"""Penalty, times 1 / n, of squared row factors and of squared differences of slopes from 1. It keeps the solution
+finite on separable rows, and unique: adding a number to all row factors has the same effect as adding it to all slopes.
+"""
 
 
 def _falling_line(knots: FloatArray, slopes: FloatArray) -> bool:
@@ -32,21 +32,21 @@ def _falling_line(knots: FloatArray, slopes: FloatArray) -> bool:
     return bool(falls and len(knots) == len(vector(slopes)) + 1 and np.isfinite(slopes).all())
 
 
-class JointScaling(Calibrator):
-    r"""Scale log-probabilities by a shared map, by a factor of the row and by a matrix, all fitted at once.
+class JointScaling(WarmStartCalibrator):
+    r"""Transform log-probabilities by a shared map, a row factor and a matrix, all fitted together.
 
     Parameters
     ----------
     segments : int, default=8
         Largest number of segments of the shared map.
     row_knots : int, default=6
-        Largest number of knots of the factor of rows.
+        Largest number of knots of the row factor.
     smoothness : float, default=3.0
-        Factor of the penalties for slopes, and for factors of rows, that differ.
+        Factor of the penalties for differences of neighbouring slopes and of neighbouring row factors.
     matrix : float, default=1.0
-        Factor of the penalties of the matrix and of the intercepts, 1 as those of `StructuredScaling`.
+        Factor of the penalties of the matrix and of the intercepts; 1 gives the penalties of `StructuredScaling`.
     guard : float, default=0.01
-        How many rows the uniform distribution counts for before all else, as in `StructuredScaling`.
+        Number of rows that the uniform distribution counts as, see `LaplaceGuard`; applied before everything else.
     max_iter : int, default=100
         Largest number of Newton steps.
     scores : {"probs", "logits"}, default="probs"
@@ -54,13 +54,13 @@ class JointScaling(Calibrator):
     Attributes
     ----------
     guard_ : LaplaceGuard
-        Applied first; of one row instead of `guard` if an observed label had probability 0.
+        Applied first; with one row instead of `guard` if an observed label had probability 0.
     knots_ : ndarray of shape (g + 1,)
     slopes_ : ndarray of shape (g,)
-        Of the shared map, from the top, as in `OrderPreserving`. They need not be positive.
+        Knots and slopes of the shared map, from the top, as in `OrderPreserving`. Slopes need not be positive.
     row_knots_, row_factors_ : ndarray of shape (h,)
-        Means of log-probabilities of a row, ascending, and the factor of a row there; in between it is linear,
-        outside constant.
+        Row means of log-probabilities, ascending, and the row factor at each; it is linear in between and constant
+        outside.
     coef_ : ndarray of shape (K, K)
     intercept_ : ndarray of shape (K,)
     converged_ : bool
@@ -69,27 +69,26 @@ class JointScaling(Calibrator):
 
     Notes
     -----
-    With guarded log-probabilities v of a row and their mean u, the logit of class k is
+    With the guarded log-probabilities v of a row and their mean u, the logit of class k is
 
     .. math:: f(v_k) + \beta(u) v_k + \sum_j \Delta_{kj} v_j + b_k,
 
     where f is piecewise linear with slopes s, and :math:`\beta` is piecewise linear with values :math:`\beta_j` at its
-    knots. All of it is linear in the parameters, so that the likelihood is convex. What is minimised is its negative
+    knots. The logits are linear in the parameters, so the negative log-likelihood is convex. The fit minimises its
     mean plus 1 / n times
 
     .. math:: \lambda \sum_m (s_{m+1} - s_m)^2 + \lambda \sum_j (\beta_{j+1} - \beta_j)^2
               + 0.1 \sum_m (s_m - 1)^2 + 0.1 \sum_j \beta_j^2
               + \mu K |\mathrm{diag} \Delta|^2 + \mu K (K - 1) |\mathrm{offdiag} \Delta|^2 + \mu K |b|^2,
 
-    :math:`\lambda` being `smoothness` and :math:`\mu` `matrix`; n is the sum of the weights. With few rows this is a
-    temperature; where confidence is not curved, structured matrix scaling; where classes do not differ, one shared map
-    with a temperature that depends on the row. The mean u is small in rows with one favourite, and large where many
-    classes are possible.
+    where :math:`\lambda` is `smoothness`, :math:`\mu` is `matrix`, and n is the sum of the weights. With few rows the
+    map is close to a temperature. If the shared map is straight, it is structured matrix scaling; if the classes do not
+    differ, it is a shared map with a temperature that depends on the row. The mean u is low in rows with one likely
+    class, and high in rows with many.
 
-    Knots of f divide the curvature of the likelihood evenly, and so do those of :math:`\beta`. They are right for
-    predictions that are sharp neither by far too much nor too little: another calibrator may come first, as in
-    "iop-diag>joint". If every label was the most probable class, steeper is better without end, and the map is the
-    identity.
+    The knots of f, and those of :math:`\beta`, divide the curvature of the likelihood evenly. They suit predictions
+    that are neither far too sharp nor far too flat, so another calibrator may come first, as in "iop-diag>joint". If
+    every label was the most probable class, the likelihood has no maximum, and the map is the identity.
 
     Examples
     --------
@@ -104,7 +103,7 @@ class JointScaling(Calibrator):
     n_parameters: ClassVar[str] = "K^2 + K + 14"
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "high"
-    use_when: ClassVar = "After iop-diag, where the map is curved, classes differ, and there are a thousand rows."
+    use_when: ClassVar = "After iop-diag, if the map is curved, classes differ, and there are a thousand rows or more."
     rules: ClassVar[tuple[Rule, ...]] = (
         GUARD._replace(names=("guard_",)),
         Rule(("knots_", "slopes_"), _falling_line, "must be knots from 0 to minus infinity, with finite slopes"),
@@ -130,19 +129,10 @@ class JointScaling(Calibrator):
         self.max_iter = max_iter
         self.scores = scores
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, None)
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, copy(self))
-
-    def _search(
-        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "JointScaling | None"
-    ) -> None:
-        """Learn the map; the search begins at that of `near`, or at the identity."""
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the map; the search starts at that of `near`, or at the identity."""
         self._check()
-        impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
-        self.guard_ = LaplaceGuard(rows=1.0 if impossible else self.guard).learn(log_probs, labels, weights)
+        self.guard_ = fit_guard(self.guard, log_probs, labels, weights)
         scores, total = self._guarded(log_probs), float(weights.sum())
         self.knots_ = line_knots(scores, weights, self.segments)
         probs = np.exp(scores)
@@ -162,7 +152,7 @@ class JointScaling(Calibrator):
         )
         start = target if near is None else near.parameters()
         start = start if len(start) == len(target) else target
-        if never_wrong(scores, labels):  # Steeper is better without end.
+        if never_wrong(scores, labels):  # The likelihood has no maximum.
             value, gradient = objective(target)
             found = Minimum(target, value, gradient, True, 0)
         else:
@@ -196,7 +186,7 @@ class JointScaling(Calibrator):
         return ops.affine(scores, self.coef_, self.intercept_) + scores * factor - reduce(ops.Value.__add__, falls)
 
     def parameters(self) -> FloatArray:
-        """Return all that was learnt, in the order of the search."""
+        """Return the learnt parameters as one vector, in the order of the search."""
         matrix = np.column_stack([self.coef_, self.intercept_])
         return np.concatenate([self.slopes_, self.row_factors_, matrix.ravel()])
 
@@ -208,11 +198,10 @@ class JointScaling(Calibrator):
         check_rows(self.guard, "guard")
 
     def _guarded(self, log_probs: FloatArray) -> FloatArray:
-        guarded = self.guard_.transform(log_probs) if self.guard_.share_ > 0 else log_probs
-        return np.maximum(guarded, SMALLEST_LOG_PROB)
+        return np.maximum(guarded(self.guard_, log_probs), SMALLEST_LOG_PROB)
 
     def _shared(self, scores: FloatArray) -> FloatArray:
-        """Return what slopes and factors of rows are multiplied by, (g + h, n, K)."""
+        """Return the features that slopes and row factors multiply, (g + h, n, K)."""
         g, h = len(self.knots_) - 1, len(self.row_knots_)
         result = np.empty((g + h, *scores.shape))
         for place, (top, bottom) in enumerate(pairwise(self.knots_)):
@@ -223,7 +212,7 @@ class JointScaling(Calibrator):
         return result
 
     def _bends(self, g: int, h: int) -> FloatArray:
-        """Return the penalty of slopes and factors of rows, times n."""
+        """Return the penalty matrix of slopes and row factors, times n."""
         bends = np.zeros((g + h, g + h))
         bends[:g, :g] = self.smoothness * roughness(g)
         bends[g:, g:] = self.smoothness * roughness(h)

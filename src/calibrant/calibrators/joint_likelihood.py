@@ -1,36 +1,36 @@
-"""The likelihood of a softmax of logits that are linear in shared and in class-specific parameters."""
+"""The likelihood of a softmax whose logits are linear in shared and in class-specific parameters."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blocks import add_blocks, over_classes
+from calibrant._core.blocks import add_blocks
 from calibrant._core.softmax import residuals_of
-from calibrant.calibrators.softmax import Full
+from calibrant.calibrators.softmax import Full, residual_changes
 
 _MOST_KEPT = 1 << 23
 """At most this many numbers (64 MB) are kept from one step of the search to the next."""
 
 _HEIGHT = 256
-"""Rows that are looked at together: products of their features stay in the cache."""
+"""Rows per block, such that products of their features stay in the cache."""
 
 SharedFeatures = Callable[[slice], FloatArray]
-"""For some rows, the factor of every shared parameter, (m, n, K)."""
+"""The features of the shared parameters, (m, n, K), for a slice of rows."""
 
 
 class JointLikelihood:
-    r"""Mean negative log-likelihood of shared parameters a and of a matrix X, plus a quadratic penalty.
+    r"""Mean negative log-likelihood of shared parameters a and a matrix X, plus a quadratic penalty.
 
     .. math:: -\sum_i w_i \ln \mathrm{softmax}\Big(\sum_m a_m s_{mi} + X (v_i, 1)\Big)_{y_i} / \sum_i w_i
               + (x - x_0)^\top P (x - x_0)
 
-    with :math:`x = (a, X)` one after another. It is convex, as logits are linear in x.
+    where :math:`x` is a followed by the entries of X. It is convex, because the logits are linear in x.
 
     Parameters
     ----------
     shared : callable
-        s, of a slice of rows.
+        Returns s for a slice of rows.
     scores : array of shape (n, K)
         v.
     labels, weights : arrays of shape (n,)
@@ -79,10 +79,7 @@ class JointLikelihood:
 
         def task(rows: slice) -> FloatArray:
             probs, shared = self.probs[rows], self.shared(rows)
-            change = self._logits(v, shared, rows)
-            change -= over_classes(np.add, change * probs)
-            change *= probs
-            change *= self.share[rows]
+            change = residual_changes(self._logits(v, shared, rows), probs, self.share[rows])
             return self._sums(change, shared, rows)
 
         return self._add_blocks(task) + 2.0 * self._penalised(v)
@@ -124,7 +121,7 @@ class JointLikelihood:
         return hessian
 
     def shared(self, rows: slice) -> FloatArray:
-        """Return what shared parameters are multiplied by; it does not change from one step to the next."""
+        """Return the features of the shared parameters, which are kept between steps if they fit into memory."""
         if not self._is_small:
             return self._make(rows)
         if rows.start not in self._kept:
@@ -137,7 +134,7 @@ class JointLikelihood:
         )
 
     def _sums(self, factors: FloatArray, shared: FloatArray, rows: slice) -> FloatArray:
-        """Return for every parameter the sum over rows and classes of factors times what it is multiplied by."""
+        """Return for every parameter the sum over rows and classes of the factors times its feature."""
         of_shared = shared.reshape(self.n_shared, -1) @ factors.ravel()
         return np.append(of_shared, self.family.sums(factors, self.features[rows]))
 
@@ -149,7 +146,7 @@ class JointLikelihood:
 
 
 def joint_logits(parameters: FloatArray, shared: FloatArray, matrix: FloatArray, features: FloatArray) -> FloatArray:
-    """Return the sum of what shared parameters, (m,), and a matrix, (K, K + 1), make of their features, (n, K)."""
+    """Return the logits, (n, K), of shared parameters, (m,), and a matrix, (K, K + 1), for their features."""
     logits = features @ matrix.T
     logits += (parameters @ shared.reshape(len(parameters), -1)).reshape(logits.shape)
     return logits

@@ -1,4 +1,4 @@
-"""One map of two classes shared by all classes; isotonic regression of many classes."""
+"""One binary map shared by all classes, and isotonic regression for more than two classes."""
 
 from typing import ClassVar, Literal
 
@@ -18,12 +18,12 @@ __all__ = ["SMALLEST_SHARE", "Lifted", "OneVsRest", "Pooled", "irm", "irova", "k
 
 
 class Pooled(Lifted):
-    r"""Learn one map from the probabilities of all classes together, then divide by the sum.
+    r"""Fit one binary calibrator to the probabilities of all classes together, and normalise the rows.
 
     Parameters
     ----------
     calibrator : BinaryCalibrator
-        Fitted to all pairs of a class's probability and whether it was the label: n K of them for n rows.
+        Fitted to the n K pairs of a probability of a class and whether this class was the label.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -35,7 +35,7 @@ class Pooled(Lifted):
     -----
     With the shared map g the probabilities are :math:`g(p_k) + 10^{-6} p_k`, divided by their sum. Every row keeps the
     order of its classes, ties included: a class that was ahead of another stays ahead by a factor of at least
-    :math:`1 + 2^{-21}`, also where g is constant or falls. Single precision distinguishes such numbers.
+    :math:`1 + 2^{-21}`, even if g is constant or decreases. Single precision can represent this difference.
 
     References
     ----------
@@ -60,17 +60,17 @@ class Pooled(Lifted):
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the inner calibrator
-        """Those of the inner calibrator."""
+        """The parameters of the inner calibrator."""
         return self.calibrator.n_parameters
 
     @property
     def data_efficiency(self) -> Level:  # type: ignore[override]  # one step above the inner calibrator
-        """Better than that of the inner calibrator: it sees all classes at once."""
+        """One level above that of the inner calibrator: it learns from all classes at once."""
         return "medium" if self.calibrator.data_efficiency == "low" else "high"
 
     @property
     def expressiveness(self) -> Level:  # type: ignore[override]  # one step below the inner calibrator
-        """Below that of the inner calibrator: all classes share one map."""
+        """One level below that of the inner calibrator: all classes share one map."""
         return "medium" if self.calibrator.expressiveness == "high" else "low"
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
@@ -90,7 +90,7 @@ class Pooled(Lifted):
 
 
 def irova(score: Score | None = None, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> OneVsRest:
-    """Return isotonic regression of each class against the rest (IROvA): by default on its probability or raw logit."""
+    """Return isotonic regression of each class against the rest (IROvA), by default on its probability or raw logit."""
     usual: Score = "logit" if scores == RAW_LOGITS else "probability"
     return OneVsRest(IsotonicCalibration(), score or usual, scores)
 
@@ -101,11 +101,11 @@ def irm(scores: Literal["probs", "logits"] = "probs") -> Pooled:
 
 
 SMALLEST_GAP = 2.0**-21
-"""Classes that differ stay this far apart in log-probability: four steps of single precision."""
+"""Least difference of the log-probabilities of classes that were not tied: four steps of single precision."""
 
 
 def keep_order(values: FloatArray, originals: FloatArray) -> FloatArray:
-    """Raise values, row by row and as little as possible, until they are ordered as the originals are.
+    """Raise the values of each row, as little as possible, until they have the order of the originals.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def keep_order(values: FloatArray, originals: FloatArray) -> FloatArray:
     larger = np.zeros(order.shape)
     larger[:, 1:] = ascending[:, 1:] > ascending[:, :-1]
     climb = SMALLEST_GAP * np.cumsum(larger, axis=1)
-    # Ties are adjacent and share their climb; the last of them has seen all of them.
+    # Ties are adjacent and share their climb; the running maximum at the last one covers all of them.
     raised = np.maximum.accumulate(np.take_along_axis(values, order, axis=1) - climb, axis=1)
     last_of_ties = np.minimum.accumulate(
         np.where(np.roll(larger, -1, axis=1) > 0, np.arange(order.shape[1]), order.shape[1] - 1)[:, ::-1], axis=1
@@ -128,14 +128,14 @@ def keep_order(values: FloatArray, originals: FloatArray) -> FloatArray:
 
 
 def _order_operations(values: ops.Value, originals: ops.Value, k: int) -> ops.Value:
-    """Return what `keep_order` does as operations."""
+    """Return `keep_order` as operations."""
     order = originals.argsort()
     ascending = originals.along(order)
     later, earlier, backwards = range(1, k), range(k - 1), range(k - 1, -1, -1)
     rises = (ascending.columns(earlier) < ascending.columns(later)).choose(1.0, 0.0)
     climb = rises.after(0.0, 1).running_sum() * SMALLEST_GAP
     raised = (values.along(order) - climb).running_max(k)
-    # Of ties, the last has seen all of them; read backwards, it is the first.
+    # The running maximum at the last of several ties covers all of them; backwards, that is the first.
     ends = rises.columns(range(k - 2, -1, -1)).after(1.0, 1)
     last = -(ends.equals(1.0).choose(-raised.columns(backwards), -np.inf).running_max(k).columns(backwards))
     return (last + climb).along(order.argsort())

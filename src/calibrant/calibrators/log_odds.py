@@ -1,4 +1,4 @@
-"""Log-odds: of two classes, and of each class against the rest; each as numbers and as operations for export."""
+"""Log-odds of two classes, and of each class against the rest, as numbers and as operations for export."""
 
 from typing import Literal
 
@@ -11,14 +11,14 @@ from calibrant.calibrators import operations as ops
 from calibrant.exceptions import InputError
 
 Score = Literal["probability", "logit", "margin"]
-"""What the map of a class is a function of."""
+"""The argument of a class's map in one-vs-rest calibration."""
 
 SCORE_DECIMALS = 12
-"""Scores of classes that agree to this many decimals are ties: they were computed by different sums."""
+"""Scores of classes that agree to this many decimals are ties; different sums give them different rounding errors."""
 
 
 def log_odds_of_classes(log_probs: FloatArray) -> FloatArray:
-    r"""Return :math:`\ln p_k - \ln \sum_{j \ne k} p_j` of every class, (n, K), accurate also near 1.
+    r"""Return :math:`\ln p_k - \ln \sum_{j \ne k} p_j` for every class, (n, K), accurately also near 1.
 
     Examples
     --------
@@ -28,14 +28,14 @@ def log_odds_of_classes(log_probs: FloatArray) -> FloatArray:
     rows, top = np.arange(len(log_probs)), log_probs.argmax(axis=1)
     probs = np.exp(log_probs)
     with np.errstate(divide="ignore"):
-        rest = np.log1p(-np.minimum(probs, 0.5))  # Others than the largest are at most one half.
+        rest = np.log1p(-np.minimum(probs, 0.5))  # All but the largest are at most one half.
         probs[rows, top] = 0.0
         rest[rows, top] = np.log(probs.sum(axis=1))
     return log_probs - rest
 
 
 def class_scores(log_probs: FloatArray, score: Score) -> FloatArray:
-    """Return one score for every class, (n, K), rounded so that equal probabilities make ties."""
+    """Return one score per class, (n, K), rounded so that equal probabilities are ties."""
     if score == "probability":
         values = log_odds_of_classes(log_probs)
     elif score == "logit":
@@ -50,7 +50,7 @@ def class_scores(log_probs: FloatArray, score: Score) -> FloatArray:
 
 
 def score_operations(x: ops.Value, score: Score, k: int) -> ops.Value:
-    """Return the same as operations on log-probabilities of k classes."""
+    """Return `class_scores` as operations on log-probabilities of k classes."""
     if score == "logit":
         return ops.log_softmax(x).rounded(SCORE_DECIMALS)
     if score == "margin":
@@ -64,16 +64,16 @@ def score_operations(x: ops.Value, score: Score, k: int) -> ops.Value:
 
 
 LARGEST_LOG_ODDS = -float(np.log(np.finfo(np.float64).tiny))
-"""Parametric maps treat log-odds beyond this, those of the probabilities 0 and 1 among them, as this."""
+"""Parametric maps limit log-odds, including those of the probabilities 0 and 1, to this size."""
 
 
 def bounded(log_odds: FloatArray) -> FloatArray:
-    """Return log-odds without infinities."""
+    """Return log-odds limited to `LARGEST_LOG_ODDS`."""
     return np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
 def bounded_operations(x: ops.Value) -> ops.Value:
-    """Return the same as operations."""
+    """Return `bounded` as an operation."""
     return x.clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 

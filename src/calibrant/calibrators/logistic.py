@@ -1,8 +1,10 @@
-"""Logistic regression with a prior, on standardised features: the fit of the parametric maps of two classes."""
+"""Logistic regression with a prior, on standardised features, by which parametric binary maps are fitted."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -10,25 +12,26 @@ from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.logistic import LogisticLoss
 from calibrant._core.newton import newton_step
+from calibrant.calibrators.binary import BinaryCalibrator
 
 RIDGE = 1e-12
-"""Weight of the prior: it decides only what the data does not determine, such as a slope where all scores are equal."""
+"""Weight of the prior. It matters only where the data does not determine the map, as with scores that are all equal."""
 
 DECREMENT = 1e-9
-"""The solution has converged if another step would promise less than this."""
+"""The solution has converged if the predicted decrease of a further step is at most this."""
 
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit:
-    """The solution of one problem.
+    """The solution of a logistic regression.
 
     Attributes
     ----------
     intercept : float
     coef : ndarray of shape (d,)
     gradient_norm : float
-        Largest derivative of the mean loss at the solution, in units of the standardised features. A derivative that
-        only a bound stops does not count.
+        Largest derivative of the mean loss at the solution, for standardised features, other than those at an active
+        bound.
     converged : bool
     loss : float
         Mean negative log-likelihood, without penalty.
@@ -64,14 +67,15 @@ def fit_logistic(  # noqa: PLR0913 (the parts of one problem)
         In [0, 1].
     weights : ndarray of shape (n,)
     prior : ndarray of shape (d + 1,)
-        Intercept and coefficients where the data says nothing. Perfectly separable data has finite coefficients too.
+        Intercept and coefficients where the data does not determine them. It keeps coefficients finite if the data is
+        separable.
     intercept : bool
     bounded : bool
-        Whether no coefficient may be negative.
+        Whether coefficients must not be negative.
     penalty : ndarray of shape (d,), optional
-        Multiples of half the squared distance of each coefficient from its prior, beside the mean loss.
+        For each coefficient, the factor of half its squared distance from the prior, added to the mean loss.
     start : LogisticFit, optional
-        The solution of a similar problem with the same features: fewer steps lead to the same minimum.
+        The solution of a similar problem with the same features; the minimum is then found in fewer steps.
     """
     shares = weights / weights.sum()
     means = shares @ features if intercept else np.zeros(features.shape[1])
@@ -103,7 +107,7 @@ def fit_logistic(  # noqa: PLR0913 (the parts of one problem)
 
 
 def _flat(targets: FloatArray, shares: FloatArray, intercept: bool, n_coefficients: int) -> FloatArray:
-    """Return the base rate as a start: there, unlike at the prior, no row is so extreme that its curvature is 0."""
+    """Return the base rate as the start: there, unlike at the prior, no row has a curvature of 0."""
     theta = np.zeros(n_coefficients)
     if intercept:
         rate = float(shares @ targets)
@@ -112,10 +116,10 @@ def _flat(targets: FloatArray, shares: FloatArray, intercept: bool, n_coefficien
 
 
 def _on_best_face(problem: LogisticLoss, start: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the minimum over non-negative coefficients, and the indices of those that are not at 0.
+    """Return the minimum over non-negative coefficients, and the indices of the coefficients that are not at the bound.
 
-    The minimum of a convex function lies inside exactly one face of the orthant and is the free minimum on it. There
-    are few coefficients, so all faces are tried.
+    The minimum of a convex function over the orthant lies inside one of its faces and is the unconstrained minimum on
+    that face. There are few coefficients, so all faces are tried.
     """
     best, found = np.inf, (np.zeros(0), np.zeros(0, dtype=np.int64))
     for zeros in _subsets(range(1, len(start))):
@@ -131,7 +135,7 @@ def _on_best_face(problem: LogisticLoss, start: FloatArray) -> tuple[FloatArray,
 
 
 def _face(problem: LogisticLoss, free: IntArray) -> LogisticLoss:
-    """Fix all other coefficients at 0."""
+    """Return the problem in the free coefficients, with all others fixed at 0."""
     penalty, target = (np.broadcast_to(values, len(problem.design)) for values in (problem.penalty, problem.target))
     return replace(problem, design=problem.design[free], penalty=penalty[free], target=target[free])
 
@@ -140,17 +144,30 @@ def _subsets(items: range) -> Iterator[tuple[int, ...]]:
     return chain.from_iterable(combinations(items, size) for size in range(len(items) + 1))
 
 
-def warn_unless_converged(calibrator: object, fitted: LogisticFit) -> None:
-    """Warn if the optimiser stopped before the minimum."""
-    if fitted.converged:
-        return
-    import warnings
+class LogisticCalibrator(BinaryCalibrator):
+    """Base of the maps that are fitted by logistic regression on functions of the log-odds.
 
-    from sklearn.exceptions import ConvergenceWarning
+    Attributes
+    ----------
+    converged_ : bool
+    gradient_norm_ : float
+    """
 
-    warnings.warn(
-        f"{type(calibrator).__name__} did not converge: the norm of the gradient is still "
-        f"{significant(fitted.gradient_norm, 2)}. Look for scores of extreme size.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    kind: ClassVar[Literal["parametric"]] = "parametric"
+    sensitive_to_zeros: ClassVar[bool] = True
+    converged_: bool
+    gradient_norm_: float
+
+    def _report(self, fitted: LogisticFit) -> None:
+        """Store whether the fit has converged, and warn if not."""
+        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
+        if fitted.converged:
+            return
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"{type(self).__name__} did not converge: the norm of the gradient is still "
+            f"{significant(fitted.gradient_norm, 2)}. Look for extreme scores.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,4 +1,4 @@
-"""Vector and matrix scaling and Dirichlet calibration: a diagonal, or a full matrix, on log-probabilities."""
+"""Vector and matrix scaling and Dirichlet calibration: a diagonal or full matrix applied to log-probabilities."""
 
 from typing import ClassVar, Literal
 
@@ -14,7 +14,7 @@ from calibrant.exceptions import InputError
 
 
 class LikelihoodScaling(AffineScaling):
-    """Base of vector and matrix scaling: the map of largest likelihood, of log-probabilities or of raw logits."""
+    """Base of vector and matrix scaling: maximum likelihood, on log-probabilities or raw logits."""
 
     kind: ClassVar = "parametric"
     accepts_raw_logits: ClassVar[bool] = True
@@ -27,7 +27,7 @@ class LikelihoodScaling(AffineScaling):
 
 
 class VectorScaling(LikelihoodScaling):
-    r"""Multiply every class's log-probability by a number, add a number, and take the softmax.
+    r"""Multiply the log-probability of each class by a number, add a number, and take the softmax.
 
     Parameters
     ----------
@@ -38,24 +38,24 @@ class VectorScaling(LikelihoodScaling):
     Attributes
     ----------
     coef_, intercept_ : ndarrays of shape (K,)
-        Of a class without a row, the probability is driven towards 0.
+        For a class without rows they drive the probability towards 0.
     converged_ : bool
     gradient_norm_ : float
     n_iter_ : int
 
     Notes
     -----
-    :math:`q = \mathrm{softmax}(a \odot \ln p + b)` by maximum likelihood, beginning with temperature scaling, hence
-    never worse than it on the rows of the fit. It acts on log-probabilities, so that a number added to all logits of a
-    row does not matter. A log-probability below -708, such as that of 0, counts as -708.
+    :math:`q = \mathrm{softmax}(a \odot \ln p + b)` by maximum likelihood. The search starts at temperature scaling, so
+    the result is never worse than that on the rows of the fit. A number added to all logits of a row does not matter,
+    because the map acts on log-probabilities. A log-probability below -708, such as that of 0, counts as -708.
 
-    With `scores="raw-logits"` it is :math:`\mathrm{softmax}(a \odot z + b)` of the logits z as they are, as first
-    published. A number c added to the logits of a row then adds :math:`a_k c` to the score of class k. So the map can
-    learn from how large the logits of a row are, which probabilities do not tell.
+    With `scores="raw-logits"` it is :math:`\mathrm{softmax}(a \odot z + b)` of the unnormalised logits z, as first
+    published. A number c added to the logits of a row then adds :math:`a_k c` to the score of class k, so the map can
+    use the size of the logits, which probabilities do not show.
 
-    If the classes can be separated without error, or one has no row, the likelihood has no maximum. So the squared
-    distance from the parameters of temperature scaling, times :math:`10^{-10}`, is added to the mean loss: the solution
-    is finite and unique, and a weight counts as that many rows.
+    If the classes are separable, or one has no rows, the likelihood has no maximum. Therefore the squared distance from
+    the parameters of temperature scaling, times :math:`10^{-10}`, is added to the mean loss. The solution is then
+    finite and unique, and a row of weight w still counts as w rows.
 
     References
     ----------
@@ -73,7 +73,7 @@ class VectorScaling(LikelihoodScaling):
     n_parameters: ClassVar = "2K"
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "medium"
-    use_when: ClassVar = "When some classes are predicted too often, and there are dozens of rows for each class."
+    use_when: ClassVar = "If some classes are predicted too often, and there are dozens of rows per class."
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         scores, centre, unit = self._standardised(log_probs, weights)
@@ -81,7 +81,7 @@ class VectorScaling(LikelihoodScaling):
 
 
 def _best_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray, max_iter: int) -> Minimum:
-    """Return the diagonal map of largest likelihood."""
+    """Return the diagonal map that maximises the likelihood."""
     start = scaled_diagonal(scores, labels, weights)
     likelihood = PenalisedLikelihood(Diagonal(len(start)), scores, labels, weights, penalty=RIDGE, target=start)
     return minimise(likelihood, start.ravel(), max_iter=max_iter)
@@ -90,8 +90,7 @@ def _best_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray, ma
 class MatrixScaling(LikelihoodScaling):
     r"""Multiply the log-probabilities by a matrix, add a vector, and take the softmax.
 
-    With many parameters, it overfits unless there are many rows for each of them:
-    `StructuredScaling` is nearly always better.
+    It overfits unless there are many rows per parameter: `StructuredScaling` is nearly always better.
 
     Parameters
     ----------
@@ -109,9 +108,9 @@ class MatrixScaling(LikelihoodScaling):
 
     Notes
     -----
-    :math:`q = \mathrm{softmax}(A \ln p + b)` by maximum likelihood, beginning with vector scaling, hence never worse
-    than it on the rows of the fit. What was said there of small probabilities, of raw logits and of separable classes
-    holds here too, with the distance from vector scaling.
+    :math:`q = \mathrm{softmax}(A \ln p + b)` by maximum likelihood. The search starts at vector scaling, so the result
+    is never worse than that on the rows of the fit. Small probabilities, raw logits and separable classes are treated
+    as in `VectorScaling`, with the distance from the parameters of vector scaling.
 
     References
     ----------
@@ -121,7 +120,7 @@ class MatrixScaling(LikelihoodScaling):
     n_parameters: ClassVar = "K^2 + K"
     data_efficiency: ClassVar = "low"
     expressiveness: ClassVar = "high"
-    use_when: ClassVar = "With few classes and thousands of rows for each; otherwise use structured scaling."
+    use_when: ClassVar = "With few classes and thousands of rows per class; otherwise use structured scaling."
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         scores, centre, unit = self._standardised(log_probs, weights)
@@ -139,13 +138,13 @@ class DirichletCalibration(AffineScaling):
     penalty : {"odir", "l2"}, default="odir"
         "odir" penalises the off-diagonal entries and the intercepts; "l2" penalises all parameters.
     strength : float, default=0.1
-        Factor of the penalty of the matrix. "l2" pulls towards uniform probabilities and needs less, about 0.001.
+        Factor of the penalty of the matrix. "l2" shrinks towards uniform probabilities and needs less, about 0.001.
     intercept_strength : float, optional
-        Factor of the penalty of the intercepts, by default the same.
+        Factor of the penalty of the intercepts; by default `strength`.
     normalisation : {"sum", "mean"}, default="sum"
-        Whether the penalty is the sum of the penalised squares, as in the published programs, or the mean of those of
-        the matrix and of those of the intercepts, as the paper writes. For the same penalty, the strength of the matrix
-        with "mean" is K (K - 1) times ("l2": K^2 times) that with "sum", and K times for the intercepts.
+        Whether the penalties are sums of squares, as in the published code, or means over the penalised entries of the
+        matrix and over the intercepts, as in the paper. For the same penalty, the strength of the matrix with "mean" is
+        K (K - 1) times ("l2": K^2 times) that with "sum", and that of the intercepts K times.
     max_iter : int, default=100
         Largest number of Newton steps.
     scores : {"probs", "logits"}, default="probs"
@@ -162,10 +161,10 @@ class DirichletCalibration(AffineScaling):
     -----
     Minimises the mean negative log-likelihood of :math:`q = \mathrm{softmax}(A \ln p + b)` plus, for "odir",
     :math:`\lambda \sum_{i \ne j} A_{ij}^2 + \mu \sum_j b_j^2`, with :math:`\lambda / (K (K - 1))` and :math:`\mu / K`
-    instead if normalised by the mean. What is not penalised, as the diagonal, has a factor of :math:`10^{-10}`, so that
-    the solution is finite also where the classes can be separated without error. A log-probability below -708, such as
-    that of 0, counts as -708. The best strengths depend on the data; the paper chose both by cross-validated log loss,
-    from powers of ten.
+    instead if normalised by the mean. Parameters without a penalty, such as the diagonal, have a factor of
+    :math:`10^{-10}`, so the solution is finite even if the classes are separable. A log-probability below -708, such as
+    that of 0, counts as -708. The best strengths depend on the data; the paper chose both from powers of ten, by
+    cross-validated log loss.
 
     References
     ----------
@@ -206,7 +205,7 @@ class DirichletCalibration(AffineScaling):
         self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), scores.shape[1])
 
     def _penalties(self, k: int) -> FloatArray:
-        """Return the factor of every parameter's square, (K, K + 1)."""
+        """Return the factor of each squared parameter, (K, K + 1)."""
         if self.penalty not in ("odir", "l2"):
             raise InputError(f'penalty must be "odir" or "l2", but is {self.penalty!r}.')
         if self.normalisation not in ("sum", "mean"):
@@ -223,6 +222,6 @@ class DirichletCalibration(AffineScaling):
 
 
 def check_strength(value: float, name: str) -> None:
-    """Refuse a factor of a penalty that is not a finite number of at least 0."""
+    """Refuse a factor of a penalty that is negative or not finite."""
     if not 0 <= value < np.inf:
         raise InputError(f"{name} must be a finite number of at least 0, but is {value!r}.")

@@ -1,4 +1,4 @@
-"""Calibrators that hold a list of others."""
+"""The base class of calibrators that contain a list of others."""
 
 from typing import Any, ClassVar, Self
 
@@ -12,15 +12,15 @@ LEVELS: tuple[Level, ...] = ("low", "medium", "high")
 
 
 class WithMembers(Calibrator):
-    """Base of the calibrators with a list of others among their settings.
+    """Base of the calibrators that have a list of calibrators as a setting.
 
-    The settings of a member are reached by its name, as in a scikit-learn pipeline: the name of its class in lower
-    case, followed by -1, -2, ... if there are several of that class.
+    As in a scikit-learn pipeline, the settings of a member are addressed by its name: its class name in lower case,
+    followed by -1, -2, ... if there are several members of that class.
 
     Attributes
     ----------
     list_name : str
-        The setting that is the list.
+        The name of the setting that holds the list.
     """
 
     list_name: ClassVar[str]
@@ -36,7 +36,7 @@ class WithMembers(Calibrator):
         return settings
 
     def set_params(self, **params: object) -> Self:
-        """Change settings, members or their settings, by the names that `get_params` has."""
+        """Change settings, members or their settings, by the names that `get_params` returns."""
         if self.list_name in params:
             setattr(self, self.list_name, params.pop(self.list_name))
         replaced = {place: params.pop(name) for name, place in self._places().items() if name in params}
@@ -46,7 +46,7 @@ class WithMembers(Calibrator):
         return super().set_params(**params)
 
     def _places(self) -> dict[str, int]:
-        """Return where the members are in the list, by name."""
+        """Return the index of each member in the list, by name."""
         members = getattr(self, self.list_name)
         if not isinstance(members, (list, tuple)):
             return {}
@@ -76,31 +76,31 @@ class WithMembers(Calibrator):
         return list(members)
 
     def _fresh_members(self) -> list[Calibrator]:
-        """Return clones; they are given log-probabilities, regardless of their own `scores`."""
+        """Return clones, which will be given log-probabilities whatever their `scores`."""
         members = [clone(member) for member in self._members()]
         return [member.set_params(scores="logits") if uses_raw_logits(member) else member for member in members]
 
     @property
     def preserves_argmax(self) -> bool:  # type: ignore[override]  # of the members
-        """Whether every member preserves it."""
+        """Whether every member preserves the argmax."""
         return all(member.preserves_argmax for member in self._members())
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the members
-        """The sum of those of the members."""
+        """The sum of the members' numbers of parameters."""
         return " + ".join(member.n_parameters for member in self._members())
 
     @property
     def data_efficiency(self) -> Level:  # type: ignore[override]  # of the members
-        """The value of the member that needs the most rows."""
+        """The level of the member that needs the most rows."""
         return LEVELS[min(LEVELS.index(member.data_efficiency) for member in self._members())]
 
     @property
     def expressiveness(self) -> Level:  # type: ignore[override]  # of the members
-        """The value of the most flexible member."""
+        """The level of the most flexible member."""
         return LEVELS[max(LEVELS.index(member.expressiveness) for member in self._members())]
 
 
 def all_converged(members: list[Calibrator]) -> bool:
-    """Return whether every fitted member has converged, of those that say so."""
+    """Return whether every fitted member that reports convergence has converged."""
     return all(getattr(member, "converged_", True) for member in members)

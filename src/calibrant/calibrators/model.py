@@ -1,4 +1,4 @@
-"""A classifier together with a calibrator, as one scikit-learn classifier."""
+"""A classifier and a calibrator as one scikit-learn classifier."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.cross_fit import Response, check_response, class_log_probs, gathered, score_fold
-from calibrant.calibrators.given import warn_of_impossible_labels
+from calibrant.calibrators.inputs import warn_of_impossible_labels
 from calibrant.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """A classifier whose probabilities are calibrated, by default on scores of rows that it was not trained on.
+    """A classifier with calibrated probabilities; by default the calibrator is fitted to out-of-fold scores.
 
     Parameters
     ----------
     estimator : classifier
-        Any of scikit-learn's kind.
+        Any classifier with scikit-learn's interface.
     calibrator : Calibrator or str, default="ts"
-        Cloned and fitted to the scores, or a name such as "ts" or "ts>irm". Its own `scores` is ignored;
-        one of raw logits is refused, since the scores are taken as probabilities.
+        A calibrator, which is cloned, or a name such as "ts" or "ts>irm". Its own `scores` is ignored, but
+        "raw-logits" is refused, because the calibrator is given log-probabilities.
     cv : int, splitter, iterable of splits, or "prefit", default=5
-        How the scores come about that the calibrator is fitted to. With folds, each row is scored by an estimator that
-        was trained without it; one calibrator is fitted to the scores of all rows, and the estimator is trained again
-        on all rows. An integer means that many stratified folds. "prefit" takes the estimator as it is, and calls for
-        rows in `fit` that it was not trained on.
+        How the scores are computed that the calibrator is fitted to. With folds, each row is scored by an estimator
+        that was trained without it; one calibrator is fitted to the scores of all rows, and the estimator is trained
+        again on all rows. An integer is a number of stratified folds. "prefit" uses a trained estimator; pass rows to
+        `fit` that it was not trained on.
     response : {"predict_proba", "predict_log_proba", "decision_function"}, default="predict_proba"
-        The method that scores. Decision functions are read as logits, those of two classes as log-odds; so are
-        log-probabilities, which are more exact than probabilities where these are nearly 0.
+        The scoring method. The output of a decision function is taken as logits, or for two classes as log-odds.
+        Log-probabilities are more accurate than probabilities near 0.
 
     Attributes
     ----------
@@ -55,10 +55,10 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     Notes
     -----
-    A class that a fold's training rows lack has the probability 0 for the rows of that fold. Rows of this class say
-    nothing of the final estimator then, and the calibrator does without them, which is said by a `DataWarning`.
+    If a class does not occur in the training rows of a fold, it has probability 0 for the test rows of that fold. The
+    calibrator is then fitted without the test rows of this class, with a `DataWarning`.
 
-    Weights are passed to the calibrator, and to the estimator if its `fit` knows `sample_weight`. With scikit-learn's
+    Weights are passed to the calibrator, and to the estimator if its `fit` accepts `sample_weight`. With scikit-learn's
     metadata routing enabled, the estimator and the splitter are given what they request.
 
     In a search over parameters, which clones, a fitted estimator must be wrapped in scikit-learn's `FrozenEstimator`.
@@ -94,7 +94,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
         **fit_params
-            Passed to the estimator's `fit`; of those with n entries, each fold takes its own.
+            Passed to the estimator's `fit`; those with n entries are restricted to the training rows of each fold.
         """
         from sklearn.utils import indexable
         from sklearn.utils.multiclass import check_classification_targets
@@ -141,7 +141,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return self._of_estimator("feature_names_in_")
 
     def get_metadata_routing(self) -> "MetadataRouter":
-        """Say, for scikit-learn's metadata routing, that `fit` passes on to the estimator and to the splitter."""
+        """Return scikit-learn's metadata routing: `fit` passes metadata to the estimator and the splitter."""
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
         router = MetadataRouter(owner=self).add_self_request(self)
@@ -185,7 +185,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     def _routed(
         self, sample_weight: object, weights: FloatArray, fit_params: Mapping[str, object]
     ) -> tuple[dict[str, object], dict[str, object]]:
-        """Return what the estimator's `fit` and the splitter are given."""
+        """Return the arguments for the estimator's `fit` and for the splitter."""
         from sklearn import get_config
         from sklearn.utils.metadata_routing import process_routing
 
@@ -236,7 +236,7 @@ def _weights(sample_weight: object, n_rows: int) -> FloatArray:
     check_copies(sample_weight)
     raw = convert(sample_weight, "sample_weight")
     if not raw.values.any():
-        raise InputError("sample_weight must not be zero for every row. Leave it out, or give some row a weight.")
+        raise InputError("sample_weight must be positive for at least one row, but is zero for all. Leave it out.")
     return as_weights(raw, n_rows)
 
 

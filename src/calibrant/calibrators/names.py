@@ -1,4 +1,4 @@
-"""Tables of calibrators: what builds each, by its name as people write it, and compositions of names."""
+"""Tables of calibrators by name, with alternative spellings and compositions of names."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 C = TypeVar("C")
 
 THEN = ">"
-"""What stands between the names of the stages of a composition, in order of application."""
+"""Separator of the stage names of a composition, in order of application."""
 
 ARROW = "→"
-"""How papers write it."""
+"""The separator in papers."""
 
 SPELLINGS = Spellings(
     aliases={
@@ -36,16 +36,16 @@ SPELLINGS = Spellings(
         "beta-calibration": "beta",
     },
     ambiguous={
-        # In its own spelling it is the published family; as the note on multi-class calibration writes it, the other.
+        # "iop-oi" is the published family; a note on multi-class calibration uses "IOP-OI" for the other one.
         "iop-oi": "one increasing function shared by all scores is 'iop-diag'; the published order-invariant family is "
         "'iop-oi', in small letters. Write one of these.",
     },
 )
-"""What is accepted besides the names in CALIBRATORS."""
+"""Spellings that are accepted in addition to the names in CALIBRATORS."""
 
 
 def stage_names(name: str, known: Collection[str]) -> list[str]:
-    """Return the names in the table of the stages that a name is made of, in order of application.
+    """Return the stages of a composed name, as names in the table and in order of application.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def stage_names(name: str, known: Collection[str]) -> list[str]:
 
 
 class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
-    """What builds a calibrator, by name; names joined by ">" are found too, and build a composition.
+    """A table of functions that build calibrators, by name; a name joined by ">" builds a composition.
 
     Parameters
     ----------
     examples : str
-        Names, for messages.
+        Example names, for error messages.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
         self._examples = examples
 
     def fill(self, rows: Mapping[str, Callable[..., C]], compose: Callable[..., C]) -> None:
-        """Take the rows, and what builds a composition of a list of them."""
+        """Set the rows, and the function that builds a composition from a list of them."""
         self.update(rows)
         self._compose = compose
 
@@ -89,13 +89,13 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
         return builders[0] if len(builders) == 1 else partial(self._compose, builders)
 
     def full_name(self, name: str) -> str:
-        """Return the name in the table, or the composition of such names, that a name stands for."""
+        """Return the name in the table, or the composition of such names, that any accepted spelling stands for."""
         if not isinstance(name, str):
             raise TypeError(f"name must be a string such as {self._examples}, but is {name!r:.80}.")
         return THEN.join(stage_names(name, self))
 
     def name_of(self, calibrator: C) -> str:
-        """Return the name of the row that builds such a calibrator; "" if there is none."""
+        """Return the name of the row that builds a calibrator with these settings, or "" if there is none."""
         for name, build in self.items():
             kind, settings = (build.func, build.keywords) if isinstance(build, partial) else (build, {})
             if kind is type(calibrator) and all(getattr(calibrator, k) == v for k, v in settings.items()):
@@ -106,23 +106,23 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
 CALIBRATORS: CalibratorTable["Calibrator"] = CalibratorTable('"ts" or "ts>irova"')
 """Every calibrator by its name on the command line; calling the value builds a fresh estimator.
 
-Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application. So are
-names as papers write them, such as "TS" and "IROvA"; see `calibrator_name`. The rows stand in `calibrant.calibrators`.
+Names joined by ">", such as "ts>irova", build a composition, in order of application. Spellings from papers, such as
+"TS" and "IROvA", are accepted too; see `calibrator_name`. The rows are in `calibrant.calibrators`.
 """
 
 
 def calibrator_name(name: str) -> str:
-    """Return the name in CALIBRATORS, or the composition of such names, that a name stands for.
+    """Return the name in CALIBRATORS, or the composition of such names, that any accepted spelling stands for.
 
     Parameters
     ----------
     name : str
-        In upper or lower case; "hb", "ir", "sigmoid" and arrows as in "TS→IROvA" are understood as well.
+        In upper or lower case. Aliases such as "hb", "ir" and "sigmoid", and arrows as in "TS→IROvA", are accepted.
 
     Raises
     ------
     InputError
-        If it is not known, or may mean two things: "IROvA-TS" does not say which comes first.
+        If the name is unknown or ambiguous: "IROvA-TS" does not say which is applied first.
 
     Examples
     --------

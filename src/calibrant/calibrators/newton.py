@@ -1,4 +1,4 @@
-"""Directions of Newton's method for likelihoods of many parameters, and for parameters that may not be negative."""
+"""Newton's method for likelihoods with many parameters, and for non-negative parameters."""
 
 import warnings
 from collections.abc import Callable
@@ -14,15 +14,15 @@ from calibrant._core.newton import Curve, Minimum, descend
 from calibrant._core.nnls import least_of_few, nnls
 
 _FEW_PARAMETERS = 150
-"""Up to this many parameters the Hessian is written down and factorised; above, only products with it are formed."""
+"""Up to this many parameters the Hessian is computed and factorised; above, only products with it are computed."""
 
 _SMALL_DECREMENT, _SMALL_DECREMENT_EXACT = 1e-13, 1e-10
-"""A step of a smaller predicted decrease is the last one. What an exact Newton step leaves is about its square."""
+"""A step with a smaller predicted decrease is the last one. An exact step leaves an error of about its square."""
 
 _SMALL_GRADIENT = 1e-12
 
 _RIDGE = 1e-11
-"""What is added to a scaled Hessian, which may be singular: softmax does not see a number added to every class."""
+"""Added to the diagonal of a scaled Hessian, which may be singular: softmax ignores a number added to every class."""
 
 _TINY = float(np.finfo(float).tiny)
 
@@ -45,10 +45,10 @@ class Objective(Protocol):
 
 @one_blas_thread()
 def minimise(objective: Objective, start: FloatArray, *, max_iter: int = 100) -> Minimum:
-    """Return the minimum; the value never rises, so that it is at most the value at the start.
+    """Return the minimum; the value decreases in every step, so it is at most the value at the start.
 
-    It has converged if the last step would lower the value by less than 1e-13, or 1e-10 where the Hessian is
-    factorised, as a quadratic model predicts, or if the gradient is nowhere above 1e-12.
+    The search has converged if a quadratic model predicts that the last step lowers the value by less than 1e-13
+    (1e-10 if the Hessian is factorised), or if no derivative exceeds 1e-12.
     """
     check_count(max_iter, "max_iter")
     return descend(
@@ -64,32 +64,32 @@ def minimise(objective: Objective, start: FloatArray, *, max_iter: int = 100) ->
 def minimise_nonnegative(
     objective: Callable[[FloatArray], Curve], start: FloatArray, *, max_iter: int = 100, last: float = 1e-11
 ) -> Minimum:
-    """Return the minimum over x >= 0 of a function of few numbers; it is at most the value at the start.
+    """Return the minimum over x >= 0 of a function of few variables; it is at most the value at the start.
 
     Each step goes towards the minimum of the quadratic model over x >= 0, which is found exactly. The search has
-    converged if a step would lower the value by less than `last`, as the model predicts.
+    converged if the model predicts that a step lowers the value by less than `last`.
     """
     check_count(max_iter, "max_iter")
     found = descend(
-        lambda x: objective(np.maximum(x, 0.0)),  # Rounding may have left less than 0.
+        lambda x: objective(np.maximum(x, 0.0)),  # Rounding may have made an entry negative.
         lambda x, found: _nonnegative_minimum(x, found) - x,
         start,
         last=last,
         max_iter=max_iter,
     )
     x = np.maximum(found.x, 0.0)
-    # A derivative that a bound stops does not count.
+    # Derivatives at an active bound do not count.
     return found._replace(x=x, gradient=np.where(x > 0, found.gradient, np.minimum(found.gradient, 0.0)))
 
 
 def warn_unless_converged(found: Minimum, name: str) -> None:
-    """Say that the search ended too early."""
+    """Warn if the search stopped before the minimum."""
     if not found.converged:
         from sklearn.exceptions import ConvergenceWarning
 
         message = (
             f"{name} stopped after {found.n_iter} steps with a gradient of {significant(found.gradient_norm, 2)}: the "
-            "calibrated probabilities are not the best ones. Raise max_iter, or use a method with fewer parameters."
+            "calibrated probabilities are not optimal. Raise max_iter, or use a method with fewer parameters."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
@@ -105,12 +105,12 @@ def _direction(objective: Objective, gradient: FloatArray) -> FloatArray:
 
 
 def _raised(diagonal: FloatArray) -> FloatArray:
-    """Return it above 0: a parameter without influence has no curvature and no gradient, and stays where it is."""
+    """Return a diagonal that is positive everywhere, also for parameters without curvature (which do not move)."""
     return diagonal + (1e-12 * diagonal.max() + _TINY)
 
 
 def _by_factor(hessian: FloatArray, gradient: FloatArray) -> FloatArray | None:
-    """Return the Newton step, or None if rounding has left a Hessian that is not positive."""
+    """Return the Newton step, or None if the Hessian is not positive definite because of rounding."""
     scale = 1.0 / np.sqrt(_raised(hessian.diagonal()))
     hessian *= scale[:, None] * scale
     hessian[np.diag_indices_from(hessian)] += _RIDGE
@@ -124,7 +124,7 @@ def _by_factor(hessian: FloatArray, gradient: FloatArray) -> FloatArray | None:
 def _by_conjugate_gradients(
     product: Callable[[FloatArray], FloatArray], diagonal: FloatArray, gradient: FloatArray, accuracy: float
 ) -> FloatArray:
-    """Return an approximate Newton step: the residual is down to `accuracy` of what it was, or 250 rounds are over."""
+    """Return an approximate Newton step: the residual falls by the factor `accuracy`, or there were 250 rounds."""
     residual = -gradient
     scaled = residual / diagonal
     direction, solution = scaled, np.zeros(len(gradient))
@@ -146,14 +146,14 @@ def _by_conjugate_gradients(
 
 
 def _nonnegative_minimum(x: FloatArray, found: Curve) -> FloatArray:
-    """Return the minimum of the quadratic model at x over all points without a negative entry."""
+    """Return the minimum, over all non-negative points, of the quadratic model at x."""
     _, gradient, hessian = found
     scale = 1.0 / np.sqrt(_raised(hessian.diagonal()))
     scaled, start = hessian * scale[:, None] * scale, x / scale
     least = least_of_few(scaled, scaled @ start - scale * gradient, near=x)
     if least is not None:
         return scale * least
-    # By eigenvalues, because rounding may have made the smallest of them negative.
+    # Use eigenvalues, because rounding may have made the smallest ones negative.
     values, vectors = np.linalg.eigh(scaled)
     roots = np.sqrt(np.maximum(values, 0.0) + _RIDGE)
     pull = vectors.T @ (scale * gradient) / roots
@@ -161,5 +161,5 @@ def _nonnegative_minimum(x: FloatArray, found: Curve) -> FloatArray:
     if free.min() >= 0:
         return scale * free
     factor = roots[:, None] * vectors.T
-    # What was 0 before mostly stays so.
+    # Entries that are 0 mostly stay 0.
     return scale * nnls(factor, factor @ start - pull, near=free if x.all() else x)

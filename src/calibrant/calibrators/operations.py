@@ -1,6 +1,6 @@
-"""A calibration map as a list of elementary operations, which a library of tensors can carry out.
+"""A calibration map as a list of elementary operations, from which the PyTorch and ONNX forms are built.
 
-A calibrator states its map once more in terms of `Value`; its forms in PyTorch and ONNX are made from the list.
+To be exportable, a calibrator defines its map a second time, in terms of `Value`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One operation on the results of earlier ones, which are named by their places in the list."""
+    """One operation; its inputs are the places of earlier operations in the list."""
 
     operation: str
     inputs: tuple[int, ...]
@@ -24,17 +24,17 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Operations in order; the first is the input, and the last one's result is the output."""
+    """Operations in order: the first is the input, and the result of the last is the output."""
 
     nodes: list[Node] = field(default_factory=list)
 
     def add(self, operation: str, *inputs: "Value", **settings: object) -> "Value":
-        """Append an operation and return what stands for its result."""
+        """Append an operation and return its result."""
         self.nodes.append(Node(operation, tuple(value.place for value in inputs), settings))
         return Value(self, len(self.nodes) - 1)
 
     def constant(self, array: object) -> "Value":
-        """Return what stands for a number or an array."""
+        """Append a number or an array and return it as a value."""
         return self.add("constant", array=np.asarray(array))
 
 
@@ -72,7 +72,7 @@ class Value:
         return self.apply("less", other)
 
     def equals(self, other: object) -> "Value":
-        """Return where both are the same."""
+        """Return where both are equal."""
         return self.apply("equal", other)
 
     def exp(self) -> "Value":
@@ -84,7 +84,7 @@ class Value:
         return self.apply("log")
 
     def log1p(self) -> "Value":
-        """Return ln(1 + x), also for small x."""
+        """Return ln(1 + x), accurate for small x."""
         return self.apply("log1p")
 
     def at_least(self, other: object) -> "Value":
@@ -96,11 +96,11 @@ class Value:
         return self.apply("min", other)
 
     def clip(self, low: object, high: object) -> "Value":
-        """Return the nearest value between both bounds."""
+        """Return the values limited to the range between both bounds."""
         return self.at_least(low).at_most(high)
 
     def rounded(self, decimals: int) -> "Value":
-        """Return the nearest number with the given decimals, as NumPy computes it."""
+        """Return the values rounded to the given decimals, as in NumPy."""
         scale = 10.0**decimals
         return (self * scale).apply("round") / scale
 
@@ -121,11 +121,11 @@ class Value:
         return self.apply("columns", np.asarray(places, dtype=np.int64))
 
     def beside(self, *others: "Value") -> "Value":
-        """Return this value and others side by side."""
+        """Return the columns of this value and of others side by side."""
         return self.apply("beside", *others)
 
     def after(self, filler: float, width: int) -> "Value":
-        """Return the value with `width` columns of a constant on its left."""
+        """Return the value preceded by `width` columns of a constant."""
         return self.apply("after", filler=filler, width=width)
 
     def times_matrix(self, matrix: NDArray[np.generic]) -> "Value":
@@ -133,40 +133,40 @@ class Value:
         return self.apply("matmul", matrix)
 
     def search(self, knots: NDArray[np.generic], side: str) -> "Value":
-        """Return how many ascending constants lie below: strictly if the side is "left", as in NumPy."""
+        """Return the index at which each entry would be inserted into ascending constants, as `np.searchsorted`."""
         return self.apply("search", np.asarray(knots, dtype=np.float64), side=side)
 
     def look_up(self, table: NDArray[np.generic]) -> "Value":
-        """Return the entries of a constant vector at the places that this value holds."""
+        """Return the entries of a constant vector at the indices in this value."""
         return self.apply("look_up", np.asarray(table, dtype=np.float64))
 
     def argsort(self) -> "Value":
-        """Return the places of the entries of every row in ascending order."""
+        """Return the indices that sort each row, ascending."""
         return self.apply("argsort")
 
     def along(self, places: "Value") -> "Value":
-        """Return the entries of every row at places that are different in every row."""
+        """Return the entries of each row at its own indices, as `np.take_along_axis`."""
         return self.apply("along", places)
 
     def running_sum(self) -> "Value":
-        """Return the sums of the first entries of every row."""
+        """Return the cumulative sums of each row."""
         return self.apply("running_sum")
 
     def running_max(self, width: int) -> "Value":
-        """Return the running maxima of every row, of `width` entries."""
+        """Return the running maxima of each row, which has `width` entries."""
         return self.apply("running_max", width=width)
 
     def is_first_largest(self, n_columns: int) -> "Value":
-        """Return where in every row the first of the largest entries is."""
+        """Return a mask of the first of the largest entries of each row."""
         return self.apply("argmax").equals(np.arange(n_columns, dtype=np.int64))
 
 
 def check_own(calibrator: object, name: str) -> None:
-    """Refuse operations that a class inherits from another package: its map may have become a different one."""
+    """Refuse operations that a class inherits from another package, because its own map may differ."""
     kind = type(calibrator)
     if getattr(kind, name).__module__.partition(".")[0] != kind.__module__.partition(".")[0]:
         raise InputError(
-            f"{kind.__name__} cannot be exported: its class must define {name}, which states its map in terms of "
+            f"{kind.__name__} cannot be exported: the class must define {name}, its map in terms of "
             "calibrant.calibrators.operations."
         )
 
@@ -191,7 +191,7 @@ def softplus(x: Value) -> Value:
 def log_add_exp(x: Value, y: Value) -> Value:
     """Return ln(exp(x) + exp(y))."""
     high, low = x.at_least(y), x.at_most(y)
-    # Twice -inf has no difference.
+    # The difference of -inf and -inf is not defined.
     return high.equals(-np.inf).choose(-np.inf, high + (low - high).exp().log1p())
 
 

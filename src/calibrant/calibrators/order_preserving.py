@@ -1,17 +1,16 @@
 """Maps that keep the order of the classes in every row."""
 
-from copy import copy
 from functools import reduce
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blocks import each_block
+from calibrant._core.blocks import each_block, log_softmax
 from calibrant._core.newton import Curve, Minimum
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator, normalised
+from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise_nonnegative, warn_unless_converged
@@ -31,10 +30,10 @@ from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
 
 SMALLEST_SLOPE = 1e-3
-"""No slope is below this multiple of the inverse temperature: it is what keeps the order strict."""
+"""Slopes are at least this multiple of the inverse temperature, which keeps the map strictly increasing."""
 
 _FLOOR = -1e9
-"""Stands for -inf where differences are taken as operations, and is replaced by it again afterwards."""
+"""Replaces -inf while exported operations take differences; afterwards -inf is restored."""
 
 
 def _segments(family: object, knots: object, slopes: object) -> bool:
@@ -43,7 +42,7 @@ def _segments(family: object, knots: object, slopes: object) -> bool:
 
 
 def _knots(family: object, segments: int, knots: FloatArray, scores: object) -> bool:
-    """Whether knots go from 0 to the last rank, or from the top down to minus infinity, in at most `segments` steps."""
+    """Return whether at most `segments` + 1 knots go from rank 0 to the last, or from the top to minus infinity."""
     raw_top = scores == RAW_LOGITS and family == "diag" and abs(knots[0]) <= LARGEST_LOGIT
     if not (raw_top or knots[0] == 0) or len(vector(knots)) - 1 > segments:
         return False
@@ -52,7 +51,7 @@ def _knots(family: object, segments: int, knots: FloatArray, scores: object) -> 
     return family == "diag" and bool(knots[-1] == -np.inf and np.all(knots[1:] < knots[:-1]))
 
 
-class OrderPreserving(Calibrator):
+class OrderPreserving(WarmStartCalibrator):
     r"""Apply a strictly increasing, piecewise linear map to the log-probabilities of a row, and take the softmax.
 
     Parameters
@@ -62,7 +61,7 @@ class OrderPreserving(Calibrator):
     segments : int, default=8
         Largest number of linear segments.
     smoothness : float, default=10.0
-        Factor of the penalty for slopes that differ. If it is large, the map is temperature scaling.
+        Factor of the penalty for differences of slopes. If it is large, the map is temperature scaling.
     max_iter : int, default=100
         Largest number of Newton steps.
     scores : {"probs", "logits", "raw-logits"}, default="probs"
@@ -71,51 +70,51 @@ class OrderPreserving(Calibrator):
     ----------
     knots_ : ndarray of shape (g + 1,)
         Where segments meet, from the top: log-probabilities, from 0 to minus infinity, or ranks, from 0 to K - 1. For
-        raw logits they begin with the largest that was fitted, above which the map continues as below. There are fewer
-        than `segments` if the data has fewer distinct numbers or ranks.
+        raw logits the first knot is the largest fitted logit; above it the first segment continues. There are fewer
+        than `segments` segments if the data has fewer distinct numbers or ranks.
     slopes_ : ndarray of shape (g,) or (2 g,)
-        Of the segments, from the top; of an order-invariant map first for confidence 0, then for confidence 1.
+        Slopes of the segments, from the top; for "oi" first those at confidence 0, then those at confidence 1.
     temperature_ : float
-        Of temperature scaling, where the search begins.
+        The temperature of temperature scaling, where the search starts.
     converged_ : bool
     gradient_norm_ : float
-        Largest derivative of the objective with respect to a slope, as a multiple of the inverse temperature. A
-        derivative that only the bound of the slope stops does not count.
+        Largest derivative of the objective with respect to a slope, as a multiple of the inverse temperature, other
+        than those at an active bound.
     n_iter_ : int
 
     Notes
     -----
-    With canonical logits :math:`z = \ln p`, which do not depend on a number added to all logits, the map takes the
-    logit of a class to
+    With canonical logits :math:`z = \ln p`, which do not depend on a number added to all logits, the new logit of
+    class k is
 
     .. math:: f(z_k) = -\sum_{m=1}^g s_m \big(t_{m-1} - \min(t_{m-1}, \max(t_m, z_k))\big),
 
-    which is continuous, and has slope :math:`s_m > 0` between the knots :math:`t_m < t_{m-1}`.
+    which is continuous in :math:`z_k`, with slope :math:`s_m > 0` between the knots :math:`t_m < t_{m-1}`.
 
     - "diag": :math:`0 = t_0 > \dots > t_g = -\infty` are the same for all rows. They are quantiles of all n K canonical
-      logits, each weighted by :math:`q (1 - q)`, where q is its probability after temperature scaling: every segment
-      has the same share in the curvature of the likelihood. The slopes are the same for all rows.
-    - "oi": :math:`t_m = z_{(r_m)}` is the logit of rank :math:`r_m` in the row, with ranks that are neighbours at the
-      top and further and further apart below. So the gaps between classes that follow each other in the row are
-      multiplied by positive weights. These depend on the row by its confidence :math:`c = \max_k p_k`:
-      :math:`s_m = (1 - c) a_m + c b_m`. With at least K - 1 segments, each gap has a weight of its own.
+      logits, each weighted by :math:`q (1 - q)`, where q is its probability after temperature scaling, so every segment
+      has the same share of the curvature of the likelihood. The slopes are the same for all rows.
+    - "oi": :math:`t_m = z_{(r_m)}` is the logit of rank :math:`r_m` in the row, with ranks that are adjacent at the top
+      and increasingly far apart below. So the gaps between successive classes of a row are multiplied by positive
+      weights. These depend on the confidence :math:`c = \max_k p_k` of the row: :math:`s_m = (1 - c) a_m + c b_m`. With
+      at least K - 1 segments, each gap has its own weight.
 
-    With `scores="raw-logits"`, which only "diag" takes, z are the logits as they are, and the map is
-    :math:`\mathrm{softmax}(f(z))` with one f for all rows: a row of large logits is then on another segment than one of
-    small logits with the same probabilities.
+    With `scores="raw-logits"`, which only "diag" accepts, z are the unnormalised logits, and the map is
+    :math:`\mathrm{softmax}(f(z))` with one f for all rows. A row of large logits can then be on other segments than a
+    row of small logits with the same probabilities.
 
-    If every label was the most probable class, steeper is better without end, and the map is `TemperatureScaling`.
+    If every label was the most probable class, the likelihood has no maximum, and the map is `TemperatureScaling`.
 
-    In both families the likelihood is a convex function of the slopes. They minimise the mean negative log-likelihood
-    plus :math:`\lambda / n` times the sum of the squared differences of neighbouring slopes, as multiples of the
-    inverse temperature; for "oi" of neighbouring :math:`a_m`, of neighbouring :math:`b_m`, and of :math:`a_m` and
-    :math:`b_m`. Here n is the sum of the weights, so that a weight counts as that many rows. With few rows the map
-    is temperature scaling, than which it is never worse on the rows of the fit. No slope may be below 1/1000 of the
+    In both families the negative log-likelihood is a convex function of the slopes. They minimise its mean plus
+    :math:`\lambda / n` times the sum of the squared differences of neighbouring slopes, as multiples of the inverse
+    temperature; for "oi" of neighbouring :math:`a_m`, of neighbouring :math:`b_m`, and of :math:`a_m` and :math:`b_m`.
+    Here n is the sum of the weights, so a row of weight w counts as w rows. With few rows the map is close to
+    temperature scaling; it is never worse than that on the rows of the fit. No slope may be below 1/1000 of the
     inverse temperature. The minimum is found by Newton's method with exact bounds.
 
-    The order of the classes in every row is kept, and so are ties. Numbers that differ in single precision still do.
-    Those which differ only in the last digits of double precision can become equal, but not trade places; the
-    most probable class stays the same even then. In fitting, a probability 0 counts as the smallest normal number;
+    The order of the classes in every row is kept, and so are ties. Probabilities that differ in single precision stay
+    different. Those that differ only in the last digits of double precision can become equal, but cannot change order;
+    the most probable class stays the same even then. In fitting, a probability 0 counts as the smallest normal number;
     a fitted map leaves it 0.
 
     References
@@ -165,24 +164,16 @@ class OrderPreserving(Calibrator):
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # depends on the settings
-        """The number of slopes, at most."""
+        """The largest possible number of slopes."""
         return f"2 min({self.segments}, K - 1)" if self.family == "oi" else str(self.segments)
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, None)
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, copy(self))
-
-    def _search(
-        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "OrderPreserving | None"
-    ) -> None:
-        """Learn the map; the search begins at the slopes of `near`, or at one temperature."""
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the map; the search starts at the slopes of `near`, or at temperature scaling."""
         check_count(self.segments, "segments")
         check_count(self.max_iter, "max_iter")
         check_strength(self.smoothness, "smoothness")
         scores = finite(log_probs)
-        canonical = normalised(scores) if uses_raw_logits(self) else log_probs
+        canonical = log_softmax(scores) if uses_raw_logits(self) else log_probs
         tempered = TemperatureScaling()
         if near is None:
             tempered.learn(canonical, labels, weights)
@@ -199,10 +190,12 @@ class OrderPreserving(Calibrator):
             return objective(x + SMALLEST_SLOPE)
 
         start = np.full(len(penalty), 1.0 - SMALLEST_SLOPE)
-        # From the slopes of another temperature the way would be long: they are far from where this one begins.
+        # Slopes that belong to a very different temperature would be a bad starting point.
         if near is not None and len(near.slopes_) == len(start) and 0.5 < near.temperature_ * unit < 2.0:
             start = np.maximum(near.slopes_ / unit - SMALLEST_SLOPE, 0.0)
-        if never_wrong(scores, labels):  # Steeper is better without end: the temperature has its rule for that.
+        if never_wrong(
+            scores, labels
+        ):  # The likelihood has no maximum: keep the temperature, which has a rule for that.
             value, gradient, _ = above_smallest(start)
             found = Minimum(start, value, gradient, True, 0)
         else:
@@ -234,7 +227,7 @@ class OrderPreserving(Calibrator):
             confidence = of_ranks[0].exp()
             knots = [*of_ranks]
             own = [confidence * (slopes[1, m] - slopes[0, m]) + slopes[0, m] for m in range(g)]
-        # Nothing lies above the first knot but raw logits, for which the first segment continues.
+        # Only raw logits can lie above the first knot; for them the first segment continues.
         tops = [np.inf, *knots[1:]] if uses_raw_logits(self) else knots
         falls = [(-floored.clip(knots[m + 1], tops[m]) + knots[m]) * own[m] for m in range(g)]
         return x.equals(-np.inf).choose(-np.inf, -reduce(ops.Value.__add__, falls))
@@ -254,16 +247,16 @@ class OrderPreserving(Calibrator):
         if self.family == "oi":
             return rank_segments(scores, self.knots_.astype(np.int64))
         knots = self.knots_[:, None, None]
-        if uses_raw_logits(self) and scores.max() > self.knots_[0]:  # In such a row, the highest segment is longer.
+        if uses_raw_logits(self) and scores.max() > self.knots_[0]:  # Extend the first segment of such rows.
             knots = np.repeat(knots, len(scores), axis=1)
             knots[0, :, 0] = np.maximum(knots[0, :, 0], scores.max(axis=1))
         return Segments(scores, knots, np.ones((1, 1)))
 
     def check_raw_logits(self) -> None:
-        """Refuse raw logits where they make no sense."""
+        """Refuse raw logits for the family "oi", which does not depend on their offsets."""
         if self.family == "oi":
             raise InputError(
                 'OrderPreserving with family="oi" uses only the differences between the logits of a row, so a '
-                'number added to all of them does not matter: build it with scores="logits". The family "diag" takes '
-                "raw logits."
+                'number added to all of them does not matter: build it with scores="logits". The family "diag" '
+                "accepts raw logits."
             )

@@ -1,26 +1,26 @@
-"""Logistic maps of the log-odds: straight lines and parabolas."""
+"""Platt scaling and quadratic scaling: linear and quadratic logistic regression on the log-odds."""
 
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from calibrant._border.numerals import significant
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.logistic import LogisticCalibrator, fit_logistic
 from calibrant.calibrators.rules import Rule, are_finite, is_rising, vector
 from calibrant.exceptions import InputError
 
 
-class PlattScaling(BinaryCalibrator):
+class PlattScaling(LogisticCalibrator):
     r"""Logistic regression on the log-odds, or on a ranker's scores.
 
     Parameters
     ----------
     smooth_targets : bool, default=False
-        Fit to Platt's targets, (P + 1) / (P + 2) for the P rows of class 1 and 1 / (N + 2) for the N others, in place
-        of 1 and 0. This shrinks the map a little.
+        Whether to replace the targets 1 and 0 by Platt's, (P + 1) / (P + 2) for the P rows of class 1 and 1 / (N + 2)
+        for the N others. This shrinks the map slightly.
     scores : {"probs", "logits", "raw"}, default="probs"
 
     Attributes
@@ -32,10 +32,11 @@ class PlattScaling(BinaryCalibrator):
 
     Notes
     -----
-    The calibrated log-odds are :math:`b + a s`, with a and b of maximum likelihood. Nothing bounds them: scores that
-    rank worse than chance have a negative slope. What the data leaves open stays as it was: if all scores are equal,
-    the slope is 1 (0 for raw scores) and only the base rate is fitted. On separable data or data of one class the
-    likelihood has no maximum; a prior of weight :math:`10^{-12}` around the identity keeps the solution finite.
+    The calibrated log-odds are :math:`b + a s`, where a and b maximise the likelihood. They are not bounded: scores
+    that rank worse than chance get a negative slope. A prior of weight :math:`10^{-12}` around the identity decides
+    where the data does not. If all scores are equal, the slope is 1 (0 for raw scores), and only the base rate is
+    fitted. If the data is separable, or has one class, the likelihood has no maximum, and the prior keeps the solution
+    finite.
 
     Probabilities of exactly 0 and 1 count as log-odds of about -708 and 708; infinite raw scores are refused.
 
@@ -50,14 +51,10 @@ class PlattScaling(BinaryCalibrator):
     [0.333, 0.667]
     """
 
-    kind: ClassVar[Literal["parametric"]] = "parametric"
     n_parameters: ClassVar[str] = "2"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["low"]] = "low"
-    use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores have to become probabilities."
-    converged_: bool
-    gradient_norm_: float
-    sensitive_to_zeros: ClassVar[bool] = True
+    use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores must become probabilities."
     accepts_raw: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (Rule(("slope_", "intercept_"), are_finite, "must be finite"),)
 
@@ -75,8 +72,14 @@ class PlattScaling(BinaryCalibrator):
         unit = float(np.abs(x).max()) or 1.0  # Squares of raw scores could overflow.
         prior = np.array([0.0, 0.0 if self.scores == "raw" else unit])
         fitted = fit_logistic(x[:, None] / unit, targets, weights, prior)
-        self.slope_, self.intercept_ = float(fitted.coef[0] / unit), fitted.intercept
-        _report(self, fitted)
+        with np.errstate(over="ignore"):
+            self.slope_, self.intercept_ = float(fitted.coef[0] / unit), fitted.intercept
+        if not np.isfinite(self.slope_):
+            raise InputError(
+                f"raw scores must be large enough for a finite slope, but none exceeds {significant(unit)} in size. "
+                "Multiply all of them by the same number."
+            )
+        self._report(fitted)
         return self
 
     def log_odds(self, scores: FloatArray) -> FloatArray:
@@ -98,15 +101,15 @@ class PlattScaling(BinaryCalibrator):
         return scores
 
 
-class QuadraticScaling(BinaryCalibrator):
+class QuadraticScaling(LogisticCalibrator):
     r"""Logistic regression on the log-odds and their square.
 
     Parameters
     ----------
     monotone : bool, default=True
-        Keep the map from falling anywhere: non-negative slopes over the range of the fitted log-odds, and straight
-        lines outside. Otherwise, as published, the parabola may turn and change the ranking, and a score beyond those
-        that were fitted can become certainly wrong.
+        Whether the map must not decrease: slopes are non-negative over the range of the fitted log-odds, and the map is
+        linear outside. Otherwise, as published, the parabola may turn and change the ranking, and a score outside the
+        fitted range can get a confident and wrong probability.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -114,19 +117,19 @@ class QuadraticScaling(BinaryCalibrator):
     coef_ : ndarray of shape (3,)
         The log-odds are coef_[0] + coef_[1] s + coef_[2] s^2 for a log-odds s.
     range_ : ndarray of shape (2,)
-        Lowest and highest log-odds that were fitted.
+        Lowest and highest fitted log-odds.
     converged_ : bool
     gradient_norm_ : float
         Largest derivative of the mean log-loss at the solution, for standardised features.
 
     Notes
     -----
-    It is exact if the log-odds of the model are normal in both classes, with different variances. The parameters are
-    the slopes at both ends of the range, which are what `monotone` bounds; degenerate data is treated as in
+    It is exact if the log-odds of the model are normally distributed in both classes, with different variances. The
+    fit is in terms of the slopes at both ends of the range, which `monotone` bounds; degenerate data is treated as in
     `PlattScaling`.
 
-    A parabola is decided by few rows at its ends, and its square does the rest further out. What `monotone` gains and
-    costs is simulated in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
+    A few rows at its ends determine the parabola, and outside the range its square amplifies their errors. What
+    `monotone` gains and costs is simulated in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
 
     References
     ----------
@@ -140,14 +143,10 @@ class QuadraticScaling(BinaryCalibrator):
     [0.25, 0.5, 0.8]
     """
 
-    kind: ClassVar[Literal["parametric"]] = "parametric"
     n_parameters: ClassVar[str] = "3"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
     use_when: ClassVar[str] = "There are two classes and at least a few hundred rows."
-    converged_: bool
-    gradient_norm_: float
-    sensitive_to_zeros: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("coef_",), lambda c: len(vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
         Rule(("range_",), lambda r: len(vector(r)) == 2 and np.isfinite(r).all() and is_rising(r), "must be a range"),
@@ -163,7 +162,7 @@ class QuadraticScaling(BinaryCalibrator):
         low, high = float(x.min()), float(x.max())
         width = (high - low) or 1.0
         climbed = x - low
-        # Coefficients of these are the slopes at both ends.
+        # The coefficients of these features are the slopes at both ends.
         features = np.column_stack([climbed - climbed**2 / (2 * width), climbed**2 / (2 * width)])
         prior = np.array([low, 1.0, 1.0])
         fitted = fit_logistic(features, hits.astype(np.float64), weights, prior, bounded=self.monotone)
@@ -171,7 +170,7 @@ class QuadraticScaling(BinaryCalibrator):
         bend = (last - first) / (2 * width)
         self.coef_ = np.array([fitted.intercept - first * low + bend * low**2, first - 2 * bend * low, bend])
         self.range_ = np.array([low, high])
-        _report(self, fitted)
+        self._report(fitted)
         return self
 
     def log_odds(self, scores: FloatArray) -> FloatArray:
@@ -190,9 +189,3 @@ class QuadraticScaling(BinaryCalibrator):
         if not self.monotone:
             return curve
         return curve + (inside * (2 * self.coef_[2]) + self.coef_[1]).at_least(0.0) * (x - inside)
-
-
-def _report(calibrator: PlattScaling | QuadraticScaling, fitted: LogisticFit) -> None:
-    """Say how the optimisation went."""
-    calibrator.converged_, calibrator.gradient_norm_ = fitted.converged, fitted.gradient_norm
-    warn_unless_converged(calibrator, fitted)

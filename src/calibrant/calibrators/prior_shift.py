@@ -1,4 +1,4 @@
-"""Probabilities for another base rate than the one that they are calibrated for."""
+"""Adjust calibrated probabilities to a different base rate."""
 
 from typing import ClassVar, Literal
 
@@ -17,21 +17,22 @@ def _are_rates(values: FloatArray) -> bool:
 
 
 class PriorShift(Calibrator):
-    r"""Move probabilities from one base rate to another that is known.
+    r"""Adjust probabilities from one base rate to another that is known.
 
-    It is right if the classes look as they did, and only their shares have changed (prior shift, or label shift), and
-    if the probabilities are calibrated for the old base rate: calibrate first. Correcting twice is as wrong as not at
-    all. Of a model that was trained with class weights, the old base rate is the weighted one.
+    It is correct if only the shares of the classes have changed, not the distribution of the features within a class
+    (prior shift, or label shift), and if the probabilities are calibrated for the old base rate: calibrate first.
+    Correcting twice is as wrong as not correcting. For a model that was trained with class weights, the old base rate
+    is the weighted one.
 
-    It is not in CALIBRATORS: nothing in labelled rows of the old kind says what the new base rate is.
+    It is not in CALIBRATORS, because labelled rows from before the change do not show the new base rate.
     `calibrant.decisions.estimate_base_rate` estimates it from new rows without labels.
 
     Parameters
     ----------
     base_rate : float, or sequence of length K
-        The new share of class 1 of two classes, or of every class.
+        The new share of class 1 for two classes, or the new shares of all classes.
     trained_rate : float, or sequence of length K, optional
-        What the probabilities are calibrated for; by default the shares of the labels that `fit` is given.
+        The shares that the probabilities are calibrated for; by default those of the labels in `fit`.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -45,7 +46,7 @@ class PriorShift(Calibrator):
 
     .. math:: q_k = \frac{p_k \pi'_k / \pi_k}{\sum_j p_j \pi'_j / \pi_j},
 
-    for two classes a shift of the log-odds by :math:`\ln \frac{\pi' (1 - \pi)}{(1 - \pi') \pi}`.
+    which for two classes shifts the log-odds by :math:`\ln \frac{\pi' (1 - \pi)}{(1 - \pi') \pi}`.
 
     References
     ----------
@@ -90,7 +91,7 @@ class PriorShift(Calibrator):
         return x + log_ratios(self.trained_rate_, self.base_rate_)
 
     def between(self, classes: object) -> "PriorShift":
-        """Return this shift, fitted to no rows: both base rates must be given.
+        """Fit the shift without rows and return it; both base rates must be given.
 
         Examples
         --------
@@ -98,7 +99,7 @@ class PriorShift(Calibrator):
         [[0.6923, 0.3077]]
         """
         if self.trained_rate is None:
-            raise InputError("trained_rate must be given where there are no labels to compute it from.")
+            raise InputError("trained_rate must be given, because there are no labels to compute it from.")
         self.classes_ = np.array(classes)
         k = len(self.classes_)
         self.base_rate_ = as_rates(self.base_rate, k, "base_rate")
@@ -107,12 +108,12 @@ class PriorShift(Calibrator):
 
 
 def log_ratios(trained: FloatArray, base: FloatArray) -> FloatArray:
-    """Return what is added to the log-probabilities of each class."""
+    """Return the number to add to the log-probability of each class."""
     return np.asarray(np.log(base) - np.log(trained))
 
 
 def as_rates(value: object, n_classes: int, name: str) -> FloatArray:
-    """Return the share of every class, given that of class 1 of two, or all of them.
+    """Return the shares of all classes, given these or, for two classes, the share of class 1.
 
     Examples
     --------
@@ -122,12 +123,12 @@ def as_rates(value: object, n_classes: int, name: str) -> FloatArray:
     try:
         rates = np.atleast_1d(np.asarray(value, dtype=float))
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a share, or one for each class, but is {value!r:.60}.") from error
+        raise InputError(f"{name} must be one share, or one per class, but is {value!r:.60}.") from error
     if rates.shape == (1,) and n_classes == 2:
         rates = np.array([1 - rates[0], rates[0]])
     if rates.shape != (n_classes,):
         raise InputError(
-            f"{name} must be {'one share, or ' if n_classes == 2 else ''}{n_classes} shares, one for each class, but "
+            f"{name} must be {'one share, or ' if n_classes == 2 else ''}{n_classes} shares, one per class, but "
             f"there are {rates.size}."
         )
     if not (np.all(rates > 0) and np.all(rates < 1)):

@@ -1,4 +1,4 @@
-"""Raw logits: as a network computes them, with the number common to a row that the softmax takes away."""
+"""Raw logits, as a network computes them, with the offset per row that the softmax removes."""
 
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, NoReturn
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from calibrant.calibrators.calibrator import Calibrator
 
 RAW_LOGITS = "raw-logits"
-"""What the argument `scores` of a calibrator is to say."""
+"""Value of a calibrator's argument `scores` for raw logits."""
 
 LARGEST_LOGIT = 1e6
-"""Larger numbers are not logits of a network, and their squares would leave no digits for the others."""
+"""Networks have no larger logits, and the squares of larger ones would cancel the digits of all others."""
 
 
 @np.errstate(all="ignore")
 def as_raw_logits(data: object, classes: tuple[Hashable, ...] | None = None) -> FloatArray:
-    """Return finite logits, (n, K), as they are; columns of a data frame in the order of the classes, if given."""
+    """Return finite logits, (n, K), unchanged; the columns of a data frame in the order of the classes, if given."""
     raw = convert(data, "logits")
     values = as_floats(raw)
     if values.shape[1] == 1:
@@ -44,24 +44,24 @@ def as_raw_logits(data: object, classes: tuple[Hashable, ...] | None = None) -> 
 
 
 def uses_raw_logits(calibrator: "Calibrator") -> bool:
-    """Return whether the map of a calibrator is one of raw logits."""
+    """Return whether a calibrator takes raw logits."""
     return bool(calibrator.scores == RAW_LOGITS)
 
 
 def check_has_logits(calibrator: "Calibrator") -> None:
-    """Refuse log-probabilities, which have lost the offsets, for a map of raw logits."""
+    """Refuse a calibrator of raw logits where only log-probabilities, without the offsets, are available."""
     if uses_raw_logits(calibrator):
         raise InputError(
             f'{type(calibrator).__name__} with scores="{RAW_LOGITS}" needs the logits themselves, but was given '
-            "predictions, which keep probabilities only. Call its fit(logits, labels) and predict_proba(logits), or "
+            "predictions, which hold only probabilities. Call its fit(logits, labels) and predict_proba(logits), or "
             'build it with scores="logits".'
         )
 
 
 def refuse_raw_logits(name: str) -> NoReturn:
-    """Refuse raw logits for a map that does not depend on offsets."""
+    """Refuse raw logits for a map that does not depend on the offsets."""
     raise InputError(
         f"{name} is a function of the probabilities, so a number added to all logits of a row does not matter: "
-        'build it with scores="logits". Raw logits are taken by VectorScaling ("vs"), MatrixScaling ("ms"), '
+        'build it with scores="logits". Raw logits are accepted by VectorScaling ("vs"), MatrixScaling ("ms"), '
         'OrderPreserving with family="diag" ("iop-diag") and OneVsRest with score="logit" ("irova").'
     )

@@ -1,4 +1,4 @@
-"""What the scaling methods share, and the calibrator that does nothing."""
+"""The identity, and how scaling methods replace the logarithm of 0."""
 
 from typing import ClassVar, Literal
 
@@ -9,11 +9,11 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 
 SMALLEST_LOG_PROB = float(np.log(np.finfo(np.float64).tiny))
-"""Replaces -inf, the logarithm of 0, in fitting: an impossible label has no finite likelihood."""
+"""Replaces -inf, the logarithm of 0, in fitting, so that the likelihood stays finite."""
 
 
 def finite(log_probs: FloatArray) -> FloatArray:
-    """Return log-probabilities with a number for -inf: `SMALLEST_LOG_PROB`, or the smallest entry if that is smaller.
+    """Replace -inf by `SMALLEST_LOG_PROB`, or by the smallest finite entry if that is smaller.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def finite(log_probs: FloatArray) -> FloatArray:
 
 
 class Unlearnt(Calibrator):
-    """Base of the maps that are the same whatever the rows of the fit are."""
+    """Base of the maps that do not depend on the rows of the fit."""
 
     kind: ClassVar = "parametric"
     preserves_argmax = True
@@ -46,7 +46,7 @@ class Unlearnt(Calibrator):
 
 
 class Identity(Unlearnt):
-    """Leave the probabilities as they are: the baseline of every comparison.
+    """Leave the probabilities unchanged: the baseline of every comparison.
 
     Parameters
     ----------

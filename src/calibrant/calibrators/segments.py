@@ -1,4 +1,4 @@
-"""Increasing piecewise linear maps of the log-probabilities of a row, and their likelihood."""
+"""Increasing, piecewise linear maps of the log-probabilities of a row, and their likelihood."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,11 +10,10 @@ from calibrant._core.blocks import BLOCK, FEW_CLASSES, add_blocks, softmax
 from calibrant._core.newton import Curve
 
 _SMALL_CURVATURE = 1e-6
-"""Log-probabilities that matter less than this to the likelihood do not count for the knots."""
+"""Log-probabilities whose curvature q (1 - q) is smaller are ignored when knots are chosen."""
+
 _ROUNDING = 1e-9
 _CELLS = 4096
-
-
 _FEW_ENTRIES = 1024
 
 _MOST_KEPT = 1 << 23
@@ -22,17 +21,17 @@ _MOST_KEPT = 1 << 23
 
 
 class Segments:
-    """Intervals of log-probabilities on which a map has one slope, for given rows.
+    """Intervals of the log-probabilities of given rows on which a map is linear.
 
-    The map is 0 at the top of the highest segment, and falls from there by the slope of every segment on the way. In
-    a row the slope of a segment is a combination of j learnt numbers: slope = parts of the row @ learnt numbers.
+    The map is 0 at the top of the highest segment and decreases from there with the slope of each segment. The slope
+    of a segment in a row is a linear combination of j learnt numbers: slope = parts of the row @ learnt numbers.
 
     Parameters
     ----------
     scores : ndarray of shape (n, K)
         Finite log-probabilities.
     knots : ndarray of shape (g + 1, n, 1) or (g + 1, 1, 1)
-        Descending: where the segments of a row meet, or those of all rows.
+        Where segments meet, descending, per row or for all rows.
     parts : ndarray of shape (j, n) or (j, 1)
     """
 
@@ -41,13 +40,13 @@ class Segments:
         self.parts = np.broadcast_to(parts, (len(parts), len(scores)))
 
     def falls(self, rows: slice) -> Iterator[FloatArray]:
-        """Yield for every segment how much of it lies above every score, (n, K)."""
+        """Yield, for each segment, the length of its part above each score, (n, K)."""
         scores = self.scores[rows]
         knots = self.knots[:, rows] if self.knots.shape[1] > 1 else self.knots
         return (fallen(scores, top, bottom) for top, bottom in pairwise(knots))
 
     def widths(self, rows: slice) -> FloatArray:
-        """Return the length of every segment, with 0 for the last, (g, n) or (g, 1)."""
+        """Return the length of each segment, with 0 for the last, (g, n) or (g, 1)."""
         knots = self.knots[:, rows] if self.knots.shape[1] > 1 else self.knots
         widths = np.zeros((len(knots) - 1, knots.shape[1]))
         widths[:-1] = (knots[:-2] - knots[1:-1])[:, :, 0]
@@ -56,7 +55,7 @@ class Segments:
     def logits(self, slopes: FloatArray, rows: slice = slice(None)) -> FloatArray:
         """Return the values of the map, (n, K), for learnt numbers, (j, g).
 
-        A row keeps its order: all classes go through the same operations, none of which can swap two numbers.
+        The order of a row is kept exactly: all classes go through the same operations, and each is monotone.
         """
         result = np.zeros(self.scores[rows].shape)
         for fall, slope in zip(self.falls(rows), slopes.T @ self.parts[:, rows], strict=True):
@@ -65,7 +64,7 @@ class Segments:
 
 
 def fallen(scores: FloatArray, top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """Return how much of the segment between bottom and top lies above every score.
+    """Return the length of the part of the segment from bottom to top that lies above each score.
 
     Examples
     --------
@@ -85,10 +84,10 @@ class SlopesLikelihood:
     Parameters
     ----------
     segments : Segments
-        They make the map f.
+        The segments of the map f.
     labels, weights : arrays of shape (n,)
     unit : float
-        beta: slopes are multiples of it.
+        beta, the unit of the slopes.
     penalty : array of shape (j g, j g)
         P.
     """
@@ -98,7 +97,7 @@ class SlopesLikelihood:
     ) -> None:
         self.segments, self.labels, self.unit, self.penalty = segments, labels, unit, penalty
         self.shares = weights / weights.sum()
-        # Where classes are few, they stand in front of the rows: NumPy is slow along short axes.
+        # With few classes the class axis comes before the row axis, because NumPy is slow along short last axes.
         self._axis = 1 if segments.scores.shape[1] < FEW_CLASSES else 2
         n_segments = len(segments.knots) - 1
         self._kept: dict[int, FloatArray] | None = {} if n_segments * segments.scores.size <= _MOST_KEPT else None
@@ -117,7 +116,7 @@ class SlopesLikelihood:
         return loss + float(multiples @ bend), gradient + 2.0 * bend, curvature
 
     def _sums(self, slopes: FloatArray, rows: slice) -> FloatArray:
-        """Return loss, gradient and Hessian of some rows, one after another."""
+        """Return loss, gradient and Hessian of some rows, concatenated."""
         shares, parts, axis = self.shares[rows], self.segments.parts[:, rows], self._axis
         falls = self._falls(rows)
         own = (self.labels[rows], np.arange(len(shares))) if axis == 1 else (np.arange(len(shares)), self.labels[rows])
@@ -131,7 +130,7 @@ class SlopesLikelihood:
         means = np.einsum(f"{every},{entry}->gn", falls, probs)
         variances = np.einsum(f"{every},{every},{entry}->gn", falls, falls, probs) - means * means
         gradient = parts * shares @ (falls[:, *own] - means).T
-        # A score below a lower segment's top is below the whole higher segment: no other products are needed.
+        # A score below the top of a lower segment is below all of each higher one, so no other products are needed.
         left = self.segments.widths(rows) - means
         hessian = [
             _symmetric((left * both) @ means.T, variances @ both)
@@ -140,7 +139,7 @@ class SlopesLikelihood:
         return np.concatenate([[loss], gradient.ravel(), np.ravel(hessian)])
 
     def _falls(self, rows: slice) -> FloatArray:
-        """Return how much of every segment lies above every score, (g, K, n) or (g, n, K); they do not change."""
+        """Return the parts of all segments above each score, (g, K, n) or (g, n, K), kept between steps if possible."""
         kept = None if self._kept is None else self._kept.get(rows.start)
         if kept is not None:
             return kept
@@ -173,17 +172,17 @@ def roughness(n_segments: int) -> FloatArray:
 
 
 def rank_segments(scores: FloatArray, ranks: IntArray) -> Segments:
-    """Return segments that reach from the log-probability at one rank of a row to that at another.
+    """Return segments that end at the log-probabilities of given ranks of each row.
 
-    The slope of a segment goes from one learnt number to another as the confidence of the row, its largest probability,
-    goes from 0 to 1.
+    The slope of a segment moves linearly from one learnt number to another as the confidence of the row, its largest
+    probability, goes from 0 to 1.
 
     Parameters
     ----------
     scores : ndarray of shape (n, K)
         Finite log-probabilities.
     ranks : ndarray of shape (g + 1,)
-        Where segments meet, from 0, the rank of the largest, to K - 1.
+        Where segments meet: from 0, the rank of the largest, to K - 1.
     """
     ascending = scores.shape[1] - 1 - ranks
     knots = np.partition(scores, ascending, axis=1)[:, ascending].T
@@ -192,7 +191,7 @@ def rank_segments(scores: FloatArray, ranks: IntArray) -> Segments:
 
 
 def rank_knots(n_classes: int, n_segments: int) -> IntArray:
-    """Return the ranks from 0 to K - 1 at which segments meet: single steps first, then longer and longer ones.
+    """Return the ranks from 0 to K - 1 at which segments meet: single steps first, then increasingly long ones.
 
     Examples
     --------
@@ -208,7 +207,7 @@ def rank_knots(n_classes: int, n_segments: int) -> IntArray:
 
 
 def rank_roughness(n_segments: int) -> FloatArray:
-    """Return the matrix of the penalty: differences of neighbouring segments, and of the two ends of a slope."""
+    """Return the penalty matrix for differences of neighbouring segments, and of the two numbers of each segment."""
     between_ends = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(n_segments))
     return np.kron(np.eye(2), roughness(n_segments)) + between_ends
 
@@ -226,7 +225,7 @@ def line_knots(
 
 
 def weighted_quantiles(values: FloatArray, masses: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return the smallest values up to which there are these shares of the mass, without repetitions.
+    """Return the distinct weighted quantiles at the given shares of the mass, ascending.
 
     Examples
     --------
@@ -235,17 +234,17 @@ def weighted_quantiles(values: FloatArray, masses: FloatArray, shares: FloatArra
     """
     if not len(values):
         return np.empty(0)
-    # Only values that share a cell with a quantile are sorted.
+    # Only the values in the same cell as a quantile are sorted.
     low, high = values.min(), values.max()
     cells = ((values - low) * ((_CELLS - 1) / max(high - low, _ROUNDING))).astype(np.int64)
     of_cell = np.bincount(cells, masses)
     up_to = np.cumsum(of_cell)
     found = []
-    # Copies of a row must not decide by rounding on which side of a level they are.
+    # Rounding must not decide on which side of a level a value lies that reaches it exactly.
     for level in shares * up_to[-1] * (1.0 - _ROUNDING):
         cell = int(np.searchsorted(up_to, level))
         inside = np.flatnonzero(cells == cell)
         inside = inside[np.argsort(values[inside])]
         place = np.searchsorted(np.cumsum(masses[inside]), level - (up_to[cell] - of_cell[cell]))
         found.append(values[inside[min(int(place), len(inside) - 1)]])
-    return np.array(sorted({*found}))  # As `np.unique`, which imports `numpy.ma` when it is first called.
+    return np.array(sorted({*found}))  # The first call of `np.unique` would import `numpy.ma`.

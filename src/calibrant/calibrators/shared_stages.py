@@ -1,4 +1,4 @@
-"""Several calibrators fitted to the same rows, where compositions that begin alike share what they begin with."""
+"""Several calibrators fitted to the same rows; compositions share the fits of common first stages."""
 
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -16,14 +16,14 @@ Path = tuple[str, ...]
 
 
 class SharedStages:
-    """Fits of the stages of several calibrators, each once.
+    """Fit every distinct stage of several calibrators once.
 
     Parameters
     ----------
     members : sequence of Calibrator
-        Not fitted. A composition is taken as its stages, any other as one stage.
+        Not fitted. A composition consists of its stages, any other calibrator of one stage.
     near : SharedStages, optional
-        Fits of the same stages to much the same rows, from which the searches begin.
+        Fits of the same stages to similar rows, where the searches start.
     """
 
     def __init__(self, members: Sequence[Calibrator], near: "SharedStages | None" = None) -> None:
@@ -33,9 +33,9 @@ class SharedStages:
         self._paths = [_path(member) for member in self.members]
         self._shared = {path[:i] for path in self._paths for i in range(1, len(path))}
 
-    @one_blas_thread()  # Stages are fitted in our own threads.
+    @one_blas_thread()  # Stages are fitted in threads already.
     def learn(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Fit every stage to the output of the stages before it, stages in the same place at the same time."""
+        """Fit every stage to the output of the stages before it; stages at the same depth are fitted in parallel."""
         outputs: dict[Path, FloatArray] = {(): log_probs}
         stages = {
             path[: i + 1]: stage
@@ -45,7 +45,7 @@ class SharedStages:
 
         def task(here: Path) -> tuple[Calibrator, FloatArray | None]:
             before = outputs[here[:-1]]
-            with listening(None):  # Stages that are fitted at the same time cannot share a bar.
+            with listening(None):  # Stages that are fitted in parallel cannot share a progress bar.
                 fit = self._fitted(here, stages[here], (before, labels, weights))
             return fit, fit.transform(before) if here in self._shared else None
 
@@ -58,7 +58,7 @@ class SharedStages:
                     outputs[here] = after
 
     def transform(self, log_probs: FloatArray) -> Iterator[FloatArray]:
-        """Yield calibrated log-probabilities for every member, in order."""
+        """Yield the calibrated log-probabilities of each member, in order."""
         outputs: dict[Path, FloatArray] = {(): log_probs}
         for path in self._paths:
             result = log_probs
@@ -70,7 +70,7 @@ class SharedStages:
             yield result
 
     def fitted(self, place: int) -> Calibrator:
-        """Return a member, fitted."""
+        """Return the fitted member at a place."""
         member, path = self.members[place], self._paths[place]
         stages = [self.fits[path[: i + 1]] for i in range(len(path))]
         if not isinstance(member, Compose):
@@ -81,7 +81,7 @@ class SharedStages:
         return whole
 
     def converged(self, place: int) -> bool:
-        """Return whether all stages of a member have converged, of those that say so."""
+        """Return whether all stages of a member that report convergence have converged."""
         path = self._paths[place]
         return all_converged([self.fits[path[: i + 1]] for i in range(len(path))])
 
@@ -97,10 +97,10 @@ def _stages(member: Calibrator) -> list[Calibrator]:
 
 
 def _path(member: Calibrator) -> Path:
-    """Return what identifies the stages: stages with the same settings are the same."""
+    """Return keys of the stages: stages of the same class with the same settings have the same key."""
     return tuple(f"{type(stage).__name__}{_settings(stage)!r}" for stage in _stages(member))
 
 
 def _settings(stage: Calibrator) -> dict[str, object]:
-    """Return all settings but what scores are: a stage is given log-probabilities."""
+    """Return all settings except `scores`, because a stage is given log-probabilities."""
     return {name: value for name, value in stage.get_params().items() if name != "scores"}

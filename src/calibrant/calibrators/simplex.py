@@ -1,4 +1,4 @@
-"""The best weights, not negative and of sum 1, in a mixture of predictions."""
+"""Optimal mixture weights, non-negative and with sum 1."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from calibrant._core.nnls import nnls
 from calibrant.calibrators.newton import minimise_nonnegative
 
 SMALL_GAP = 1e-10
-"""Weights whose loss is certainly within this of the smallest possible one have converged."""
+"""Weights have converged if their loss is certainly within this of the minimum."""
 
 
 class BestWeights(NamedTuple):
-    """Weights, their loss, and a bound for how far it is above the smallest possible one."""
+    """Weights, their loss, and an upper bound of the difference between this loss and its minimum."""
 
     weights: FloatArray
     loss: float
@@ -29,19 +29,19 @@ class BestWeights(NamedTuple):
 
 
 def least_nll(log_likelihoods: FloatArray, shares: FloatArray) -> BestWeights:
-    r"""Return the weights of largest likelihood.
+    r"""Return the weights that maximise the likelihood.
 
     Parameters
     ----------
     log_likelihoods : ndarray of shape (n, m)
-        Finite logarithms of what each member gives to the label of each row.
+        Finite log-probabilities that each member gives to the label of each row.
     shares : ndarray of shape (n,)
-        Weights of the rows, of sum 1.
+        Row weights with sum 1.
 
     Notes
     -----
-    :math:`\sum_j \lambda_j - \sum_i s_i \ln \sum_j \lambda_j q_{ij}` has, over all :math:`\lambda \ge 0`, the same
-    minimum as over those of sum 1. It is convex, and a point of sum 1 is no further above its minimum than
+    :math:`\sum_j \lambda_j - \sum_i s_i \ln \sum_j \lambda_j q_{ij}` is convex, and its minimum over all
+    :math:`\lambda \ge 0` has sum 1. At a point with sum 1 it exceeds the minimum by at most
     :math:`\max_j \sum_i s_i q_{ij} / q_i - 1`, where :math:`q_i` is the mixture.
 
     Examples
@@ -69,7 +69,7 @@ def mixture_loss(ratios: FloatArray, shares: FloatArray, costs: FloatArray) -> C
     ratios : ndarray of shape (n, m)
         q, not negative.
     shares : ndarray of shape (n,)
-        s, of sum 1.
+        s, with sum 1.
     costs : ndarray of shape (m,)
         c, positive.
 
@@ -86,14 +86,14 @@ def mixture_loss(ratios: FloatArray, shares: FloatArray, costs: FloatArray) -> C
             return np.inf, np.zeros_like(weights), np.zeros((len(weights), len(weights)))
         relative = ratios / mixed[:, None]
         value = float(costs @ weights - shares @ np.log(mixed))
-        with np.errstate(over="ignore"):  # Where a row is next to impossible, which is never the best place.
+        with np.errstate(over="ignore"):  # Only where a row is almost impossible, far from the minimum.
             return value, costs - shares @ relative, (relative.T * shares) @ relative
 
     return objective
 
 
 def least_square(products: FloatArray) -> BestWeights:
-    r"""Return the weights w of smallest :math:`w^\top A w`.
+    r"""Return the weights w that minimise :math:`w^\top A w`.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def least_square(products: FloatArray) -> BestWeights:
 
     Notes
     -----
-    It is the point next to the origin in the convex hull of m points. Over all :math:`u \ge 0`, which need not sum to
-    1, :math:`u^\top A u + (1 - \sum_j u_j)^2` is smallest at a multiple of the solution; this is a problem of
-    non-negative least squares, which has an exact solution by active sets.
+    The minimum is the point of the convex hull of m points that is nearest to the origin. Over all :math:`u \ge 0`,
+    with any sum, :math:`u^\top A u + (1 - \sum_j u_j)^2` is minimal at a multiple of the solution. This is non-negative
+    least squares, which is solved exactly by active sets.
 
     Examples
     --------

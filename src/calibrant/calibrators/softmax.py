@@ -10,24 +10,25 @@ from calibrant._core.blocks import BLOCK, add_blocks, over_classes
 from calibrant._core.softmax import pair_sums, residuals_of
 
 _SMALL_PRODUCT = 1 << 18
-"""The libraries of linear algebra multiply matrices on one thread up to this many multiplications."""
+"""Up to this many multiplications, BLAS libraries multiply matrices on one thread."""
 
 _LEAST_HEIGHT = 256
-"""With fewer rows in a block, threads wait for each other longer than they work."""
+"""With fewer rows per block, threads wait for each other longer than they work."""
+
 _LARGE_BLOCK = 1 << 20
 
 _HESSIAN_HEIGHT = 1024
-"""Rows whose part in a Hessian is computed at a time, at least."""
+"""Least number of rows per block when a Hessian is computed."""
 
 
 class Family(Protocol):
-    """How logits depend on parameters, (K, m): the logit of class k is the product of row k with m features.
+    """How logits depend on parameters, (K, m): the logit of class k is the inner product of row k with m features.
 
     Attributes
     ----------
     shape : (K, m)
     entries : int
-        Scores that are looked at together.
+        Number of scores per block.
     n_threads : int, optional
     """
 
@@ -36,19 +37,19 @@ class Family(Protocol):
     n_threads: int | None
 
     def features(self, scores: FloatArray) -> FloatArray:
-        """Return what the other functions take for scores."""
+        """Return the features, as the other methods take them, of scores."""
 
     def logits(self, parameters: FloatArray, features: FloatArray) -> FloatArray:
         """Return logits, (n, K)."""
 
     def sums(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return for every parameter the sum over rows of the factor of its class, (n, K), times its feature."""
+        """Return for each parameter the sum over rows of its feature times the factor of its class, from (n, K)."""
 
     def squares(self, factors: FloatArray, features: FloatArray) -> FloatArray:
         """Return the same with squared features."""
 
     def curvature(self, probs: FloatArray, share: FloatArray, features: FloatArray) -> FloatArray:
-        """Return the sums over rows that the Hessian of the negative log-likelihood is made of; see `assembled`."""
+        """Return the sums over rows from which `assembled` builds the Hessian of the negative log-likelihood."""
 
     def assembled(self, curvature: FloatArray) -> FloatArray:
         """Return the Hessian, (K m, K m), from its sums over all rows."""
@@ -73,21 +74,21 @@ class Diagonal:
         return logits
 
     def sums(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return for every class the sums of factors times score, and of factors."""
+        """Return for each class the sums of factors times scores, and of factors."""
         sums = np.empty(self.shape)
         np.einsum("ik,ik->k", factors, features, out=sums[:, 0])
         factors.sum(axis=0, out=sums[:, 1])
         return sums
 
     def squares(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return for every class the sums of factors times squared score, and of factors."""
+        """Return for each class the sums of factors times squared scores, and of factors."""
         squares = np.empty(self.shape)
         factors.sum(axis=0, out=squares[:, 1])
         np.einsum("ik,ik->k", factors * features, features, out=squares[:, 0])
         return squares
 
     def curvature(self, probs: FloatArray, share: FloatArray, features: FloatArray) -> FloatArray:
-        """Return the part of some rows in the Hessian."""
+        """Return the contribution of some rows to the Hessian."""
         k, m = self.shape
         each = np.stack([probs * features, probs], axis=2).reshape(len(features), -1)
         hessian = -(each.T @ (each * share))
@@ -97,7 +98,7 @@ class Diagonal:
         return hessian
 
     def assembled(self, curvature: FloatArray) -> FloatArray:
-        """Return the Hessian, which these sums are."""
+        """Return the sums, which are the Hessian itself."""
         return curvature
 
 
@@ -106,7 +107,7 @@ class Full:
 
     def __init__(self, n_classes: int) -> None:
         self.shape = n_classes, n_classes + 1
-        # Products of small matrices on our own threads; large ones bring threads of their own.
+        # Small products run on threads of add_blocks; BLAS uses its own threads for large ones.
         height = _SMALL_PRODUCT // (n_classes * (n_classes + 1))
         small = height >= _LEAST_HEIGHT
         self.entries = height * n_classes if small else _LARGE_BLOCK
@@ -121,22 +122,22 @@ class Full:
         return features @ parameters.T
 
     def sums(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return for every class the sums of factors times features."""
+        """Return for each class the sums of factors times features."""
         return factors.T @ features
 
     def squares(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return for every class the sums of factors times squared features."""
+        """Return for each class the sums of factors times squared features."""
         return factors.T @ (features * features)
 
     def curvature(self, probs: FloatArray, share: FloatArray, features: FloatArray) -> FloatArray:
-        """Return the sums of products of two features times probabilities, then times products of two of these.
+        """Return the sums of products of two features, times probabilities, or minus products of two of these.
 
-        Of features and of probabilities, every pair is multiplied once: the Hessian holds each product four times.
+        Each pair of features, and each pair of probabilities, is multiplied only once.
         """
         return pair_sums(probs, share, features)
 
     def assembled(self, curvature: FloatArray) -> FloatArray:
-        """Return the Hessian: minus the products of two probabilities, plus each class's own ones."""
+        """Return the Hessian: the sums for pairs of probabilities, plus those for one on the diagonal blocks."""
         k, m = self.shape
         every = curvature[:, _places(m)]
         hessian = every[k:][_places(k)]
@@ -145,15 +146,23 @@ class Full:
 
 
 def _places(n: int) -> IntArray:
-    """Return where `pair_sums` puts the product of two of n things, (n, n)."""
+    """Return the indices, (n, n), at which `pair_sums` stores the product of each pair of n items."""
     places = np.empty((n, n), dtype=np.int64)
     first, second = np.triu_indices(n)
     places[first, second] = places[second, first] = np.arange(len(first))
     return places
 
 
+def residual_changes(change: FloatArray, probs: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the derivative of the weighted residuals in the direction of a change of logits, which is overwritten."""
+    change -= over_classes(np.add, change * probs)
+    change *= probs
+    change *= share
+    return change
+
+
 class PenalisedLikelihood:
-    r"""Mean negative log-likelihood of a softmax, plus a weighted square of the distance from a target.
+    r"""Mean negative log-likelihood of a softmax, plus weighted squared distances from a target.
 
     .. math:: -\sum_i w_i \ln \mathrm{softmax}(X \phi_i)_{y_i} / \sum_i w_i + \sum_{kj} c_{kj} (X_{kj} - X^0_{kj})^2
 
@@ -201,10 +210,7 @@ class PenalisedLikelihood:
 
         def task(rows: slice) -> FloatArray:
             features, probs = self.features[rows], self.probs[rows]
-            change = self.family.logits(parameters, features)
-            change -= over_classes(np.add, change * probs)
-            change *= probs
-            change *= self.share[rows]
+            change = residual_changes(self.family.logits(parameters, features), probs, self.share[rows])
             return self.family.sums(change, features)
 
         return (self._add_blocks(task) + 2.0 * self.penalty * parameters).ravel()

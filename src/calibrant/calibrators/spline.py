@@ -1,4 +1,4 @@
-"""Spline calibration: a smooth curve of the log-odds."""
+"""Spline calibration: a smooth function of the log-odds."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
@@ -8,18 +8,17 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import pooled_ties
 from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.logistic import LogisticCalibrator, LogisticFit, fit_logistic
 from calibrant.calibrators.rules import CURVE, Rule, is_curve
 from calibrant.exceptions import InputError
 
 N_CELLS = 400
-"""The smoothing is chosen on at most this many cells of neighbouring scores."""
+"""Largest number of cells of neighbouring scores on which the smoothing is chosen."""
 
 LOG_SMOOTHING = (-7.0, 21.0)
-"""Range in which the logarithm of the smoothing is searched; the largest gives almost a straight line."""
+"""Search range of the logarithm of the smoothing; the upper end gives almost a straight line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Rows:
     totals: FloatArray
 
     def gathered(self, measure: FloatArray) -> "Rows":
-        """Replace neighbours by their means, so that all cells have about the same measure."""
+        """Merge neighbours into cells of about the same measure, each at its mean score."""
         if len(self.scores) <= N_CELLS:
             return self
         reached = np.cumsum(measure)
@@ -42,7 +41,7 @@ class Rows:
         return Rows(middle, np.add.reduceat(self.positives, first), totals)
 
     def with_prior(self, knots: FloatArray, weight: float) -> "Rows":
-        """Add pseudo-rows at the knots which say that the scores are right."""
+        """Add pseudo-rows at the knots, whose class frequencies are those that the scores predict."""
         from scipy.special import expit
 
         pseudo = np.full(len(knots), weight / len(knots))
@@ -54,22 +53,22 @@ class Rows:
 
 
 class Basis:
-    """Natural cubic splines with given knots, as a straight line plus curves of unit roughness.
+    """A basis of the natural cubic splines with given knots: a straight line, plus curves of unit roughness.
 
     Parameters
     ----------
     knots : ndarray of shape (k,)
-        Ascending. One knot carries straight lines.
+        Ascending. With a single knot there are only straight lines.
     """
 
     def __init__(self, knots: FloatArray) -> None:
         self.knots = knots if len(knots) > 1 else knots + np.array([0.0, 1.0])
         roughness, vectors = np.linalg.eigh(_roughness(self.knots))
-        # Two of them, the straight lines, have no roughness.
+        # The first two eigenvectors span the straight lines, which have no roughness.
         self._curves = vectors[:, 2:] / np.sqrt(roughness[2:])
 
     def fit(self, rows: Rows, smoothing: float, *, level: bool = False) -> LogisticFit:
-        """Fit the curve, or if it has to be level, a constant."""
+        """Fit the curve, or a constant if `level`."""
         return self._fit(self._features(rows), rows, smoothing, level=level)
 
     def _features(self, rows: Rows) -> FloatArray:
@@ -93,7 +92,7 @@ class Basis:
         return fit_logistic(features, rows.positives / rows.totals, rows.totals, prior, penalty=penalty, start=start)
 
     def at_knots(self, fitted: LogisticFit) -> FloatArray:
-        """Return the curve at the knots, which is all that there is to know of it."""
+        """Return the values of the curve at the knots, which determine it."""
         return fitted.intercept + fitted.coef[0] * self.knots + self._curves @ fitted.coef[1:]
 
     def lowest_slope(self, fitted: LogisticFit) -> float:
@@ -137,7 +136,7 @@ def quantile_knots(scores: FloatArray, measure: FloatArray, n_knots: int) -> Flo
 
 
 def natural_spline(knots: FloatArray, values: FloatArray, scores: FloatArray) -> FloatArray:
-    """Evaluate the natural cubic spline through values at knots, a straight line beyond them."""
+    """Evaluate the natural cubic spline through values at the knots, which is linear outside them."""
     from scipy.interpolate import CubicSpline
 
     curve = CubicSpline(knots, values, bc_type="natural")
@@ -151,40 +150,40 @@ def natural_spline(knots: FloatArray, values: FloatArray, scores: FloatArray) ->
 
 
 def _roughness(knots: FloatArray) -> FloatArray:
-    """Return the matrix whose quadratic form of the values at the knots is the integral of f''(s)^2."""
+    """Return the matrix R for which v R v is the integral of f''(s)^2, where v are the values of f at the knots."""
     from scipy.interpolate import CubicSpline
 
     bends = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")(knots, 2)
     widths = np.diff(knots)[:, None]
     left, right = bends[:-1], bends[1:]
-    # Second derivatives are linear between knots, so that Simpson's rule is exact.
+    # Second derivatives are linear between knots, so Simpson's rule is exact.
     middle = (left + right) / 2
     return sum(share * side.T @ (widths * side) for share, side in ((1 / 6, left), (4 / 6, middle), (1 / 6, right)))
 
 
-class SplineCalibration(BinaryCalibrator):
-    r"""A natural cubic spline from log-odds to calibrated log-odds, as smooth as the data suggests.
+class SplineCalibration(LogisticCalibrator):
+    r"""A natural cubic spline from log-odds to calibrated log-odds, with smoothing chosen by the data.
 
     Parameters
     ----------
     n_knots : int, default=12
-        They are quantiles of the log-odds, where each row counts by its weight times :math:`\sqrt{p (1 - p)}`, so that
-        sure rows do not take them all.
+        Largest number of knots. They are quantiles of the log-odds, with each row weighted by its weight times
+        :math:`\sqrt{p (1 - p)}`, so that they are not all among confident rows.
     smoothing : float or "reml", default="reml"
-        Weight :math:`\lambda` of the roughness, or let the restricted likelihood choose it.
+        Weight :math:`\lambda` of the roughness, or "reml" to choose it by restricted maximum likelihood.
     prior_weight : float, default=4
-        Pseudo-rows, shared out among the knots, whose calibrated log-odds are the given ones.
+        Number of pseudo-rows, divided equally among the knots, for which the given log-odds are calibrated.
     monotone : bool, default=True
-        Raise the smoothing until the curve falls nowhere. If even the straight line falls, because the scores rank
-        worse than chance, the curve is constant.
+        Whether to raise the smoothing until the curve decreases nowhere. If even the straight line decreases, because
+        the scores rank worse than chance, the curve is constant.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
     ----------
     knots_, values_ : ndarray of shape (k,)
-        Log-odds, and their calibrated log-odds. The curve is straight beyond the first and last knot.
+        Log-odds, and their calibrated log-odds. The curve is linear outside the first and last knot.
     smoothing_ : float
-        The weight of the roughness in use.
+        The weight of the roughness that was used.
     converged_ : bool
     gradient_norm_ : float
         Largest derivative of the mean loss at the solution, for standardised features.
@@ -195,11 +194,11 @@ class SplineCalibration(BinaryCalibrator):
 
     .. math:: \sum_i w_i \ell(y_i, f(s_i)) + \frac{\lambda}{2} \int f''(s)^2 ds,
 
-    where :math:`\ell` is the log-loss and the pseudo-rows are among the rows. Straight lines cost nothing: much
-    smoothing gives `PlattScaling`, a little pulled towards the identity by the pseudo-rows. The latter also make
-    degenerate data harmless: scores that are all equal, perfectly separated or of one class.
+    where :math:`\ell` is the log-loss and the rows include the pseudo-rows. Straight lines have no penalty: strong
+    smoothing gives `PlattScaling`, slightly shrunk towards the identity by the pseudo-rows. These also keep the fit
+    finite on degenerate data: scores that are all equal, separable, or of one class.
 
-    The smoothing maximises Laplace's approximation of the restricted likelihood, on cells of neighbouring scores; the
+    The smoothing maximises Laplace's approximation of the restricted likelihood on cells of neighbouring scores; the
     curve is then fitted to all rows. Knots are not drawn at random, so the same data gives the same curve.
 
     References
@@ -217,12 +216,10 @@ class SplineCalibration(BinaryCalibrator):
     [0.1, 0.5]
     """
 
-    kind: ClassVar[Literal["parametric"]] = "parametric"
     n_parameters: ClassVar[str] = "number of knots"
     data_efficiency: ClassVar[Literal["medium"]] = "medium"
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "There are a thousand rows or more and the map should be smooth."
-    sensitive_to_zeros: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (Rule(("knots_", "values_"), is_curve, CURVE),)
 
     def __init__(
@@ -273,7 +270,7 @@ class SplineCalibration(BinaryCalibrator):
         return result + slope * (x - inside)
 
     def _settle(self, basis: Basis, rows: Rows, smoothing: float) -> None:
-        """Fit the curve, with more smoothing than requested if it has to be monotone."""
+        """Fit the curve, with more smoothing than requested if it must be monotone and would not be."""
         fitted = basis.fit(rows, smoothing)
         while self.monotone and basis.lowest_slope(fitted) < 0:
             if smoothing > np.exp(LOG_SMOOTHING[1]):
@@ -282,12 +279,11 @@ class SplineCalibration(BinaryCalibrator):
             smoothing *= 10
             fitted = basis.fit(rows, smoothing)
         self.knots_, self.values_, self.smoothing_ = basis.knots, basis.at_knots(fitted), smoothing
-        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
-        warn_unless_converged(self, fitted)
+        self._report(fitted)
 
     def _check(self) -> None:
         check_count(self.n_knots, "n_knots")
         if not 0 < self.prior_weight < np.inf:
             raise InputError(f"prior_weight must be positive and finite, but is {self.prior_weight!r}.")
-        if self.smoothing != "reml" and not (isinstance(self.smoothing, (int, float)) and self.smoothing > 0):
-            raise InputError(f'smoothing must be "reml" or a positive number, but is {self.smoothing!r}.')
+        if self.smoothing != "reml" and not (isinstance(self.smoothing, (int, float)) and 0 < self.smoothing < np.inf):
+            raise InputError(f'smoothing must be "reml" or a positive, finite number, but is {self.smoothing!r}.')

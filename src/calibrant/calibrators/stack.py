@@ -1,4 +1,4 @@
-"""Stacked calibration: the mixture of calibrators that predicts best what they were not fitted to."""
+"""Stacked calibration: the mixture of calibrators with the best out-of-fold predictions."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple, Self
@@ -13,7 +13,7 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.ensemble import MIXTURE, mixture, warn_unless_converged
 from calibrant.calibrators.folds import Unseen, out_of_fold
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows, fit_guard, guarded
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.rules import Rule
@@ -24,86 +24,87 @@ from calibrant.calibrators.stack_members import default_members, folds_for
 from calibrant.exceptions import InputError
 
 SMOOTHNESS = 30.0
-"""Penalty of the map after the mixture: three times that of a map alone, because little is left for it to correct."""
+"""Penalty of the map after the mixture: three times the usual one, because it has little left to correct."""
 
 _LESS_LIKELY = 7.0
-"""In a row of the prior, the labels are exp(7) times as likely by one member as by the others."""
+"""In a pseudo-row of the prior, one member gives the label exp(7) times the probability that the others give it."""
 
 _SMALL_WEIGHT = 1e-3
-"""Members of less weight are left out."""
+"""Members with a smaller weight are left out."""
 
 
 class Mixed(NamedTuple):
-    """How members are mixed: their weights, and the map of the mixture."""
+    """The weights of the members, and the map that is applied to their mixture."""
 
     weights: FloatArray
     map: Calibrator
     found: BestWeights
 
     def transform(self, log_probs: Sequence[FloatArray]) -> FloatArray:
-        """Return the calibrated log-probabilities that those of all members give."""
+        """Return calibrated log-probabilities, given those of all members."""
         used = np.flatnonzero(self.weights).tolist()
         return self.map.transform(mixture(self.weights[used].tolist(), (log_probs[place] for place in used)))
 
 
 class StackedCalibration(WithMembers):
-    r"""Mix the probabilities of several calibrators, with the weights that are best on rows they were not fitted to.
+    r"""Mix the probabilities of several calibrators with the weights that are best on out-of-fold predictions.
 
     Parameters
     ----------
     calibrators : list of Calibrator, optional
-        What they have for `scores` is not read. By default a short list, by the numbers of classes and rows.
+        Their own `scores` are ignored. By default a short list that depends on the numbers of classes and rows.
     keep_argmax : bool, default=False
-        Whether the members by default are those that keep the order of the classes in every row.
+        Whether the default members are those that keep the order of the classes in every row.
     n_folds : int, optional
         By default 10 if the weights of the rows sum to less than 1000, otherwise 5.
     prior : float, default=200.0
-        How strongly weights are drawn towards an equal mixture of all members, see below. 0 is without.
+        How strongly weights are shrunk towards an equal mixture of all members, see below; 0 is not at all.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
     ----------
     zeros_ : LaplaceGuard
-        Applied first, with a share above 0 if an observed label had probability 0.
+        Applied first; its share is above 0 only if an observed label had probability 0.
     calibrators_ : list of Calibrator
-        Members whose weight is not 0, fitted to all rows.
+        The members with a positive weight, fitted to all rows.
     weights_ : ndarray of shape (m,)
-        Of these, of sum 1.
+        Their weights, with sum 1.
     map_ : OrderPreserving or Identity
         Applied last; the identity for two classes.
     converged_ : bool
-        Whether the loss of the weights is certainly within 1e-10 of the smallest one, before those below 0.001 are left
-        out, and the map and every member have converged that say so.
+        Whether the loss of the weights, before those below 0.001 are set to 0, is certainly within 1e-10 of its
+        minimum, and the map and every member that reports convergence have converged.
     gradient_norm_ : float
         As for `Ensemble`.
     n_iter_ : int
 
     Notes
     -----
-    :math:`q(x) = f(\sum_j w_j q_j(x))`. The rows are divided into folds, every member is fitted to all folds but one
-    and applied to that one, in turn, which gives every row i the probability :math:`\tilde q_{ij}` of its label, by a
-    map that has not seen it. The weights maximise
+    :math:`q(x) = f(\sum_j w_j q_j(x))`. The rows are divided into folds. Each member j is fitted to all folds but one
+    and applied to that one, in turn, which gives the out-of-fold probability :math:`\tilde q_{ij}` of the label of each
+    row i. The weights maximise
 
     .. math:: \sum_i s_i \ln \sum_j w_j \tilde q_{ij}
               + \frac a n \sum_l \ln \Big(w_l + e^{-7} \sum_{j \ne l} w_j\Big),
 
     where a is `prior` and n the sum of the row weights :math:`s_i`: as if each member had been by far the best in
-    another a / n rows. That matters with a few hundred rows, which cannot separate members, and where a mixture of all
-    is safer than the one that happened to be the best; with n = 5000 it is 0.04 rows. Then the members are fitted to
-    all rows. `Ensemble` instead chooses weights by the rows of the fit, and so prefers members that overfit.
+    a / n additional rows. This matters with a few hundred rows, which cannot separate the members, so that a mixture of
+    all is safer than the one that happened to be best; with n = 5000 it is 0.04 rows. Finally the members are fitted to
+    all rows. `Ensemble` instead chooses weights on the rows of the fit, and so prefers members that overfit.
 
     A mixture of calibrated probabilities is not sharp enough, and members that were fitted to the same rows share their
     errors. So for more than two classes f is one increasing map, `OrderPreserving` with a smoothness of 30, fitted to
-    the mixtures :math:`\sum_j w_j \tilde q_j` of rows that their members have not seen. It keeps the order of a row.
+    the out-of-fold mixtures :math:`\sum_j w_j \tilde q_j`. It keeps the order of the classes in a row.
 
-    The folds do not depend on the order of the rows (`fold_masses`), so there is no seed. Once 5000 rows
-    have been predicted, no more folds are made.
+    The folds do not depend on the order of the rows (`fold_masses`), so there is no seed. Once 5000 rows have
+    out-of-fold predictions, the remaining folds are skipped.
 
-    By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep", and from 200 rows and ten
-    rows per class on "sms-light"; from 2000 rows on "ts", "svs", "sms-light" and "iop-diag>joint"; above 200 classes
-    "ts" and "svs"; for two classes "guard-light", which hardly changes what was predicted, "ts>guard-light", "svs", and
-    from 200 rows on "spline>guard"; and with `keep_argmax` "ts" and "iop-deep", for two classes "guard-light" and both
-    of these followed by it.
+    The default members for more than two classes are "ts", "svs", "sms" and "iop-deep", with "sms-light" as well if
+    there are at least 200 rows and ten rows per class; with at least 2000 rows "ts", "svs", "sms-light" and
+    "iop-diag>joint"; and with more than 200 classes "ts" and "svs". For two classes they are "guard-light", which
+    hardly changes the predictions, "ts>guard-light", "svs", and with at least 200 rows "spline>guard". With
+    `keep_argmax` they are "ts" and "iop-deep"; for two classes "guard-light", "ts>guard-light" and
+    "iop-deep>guard-light".
 
     References
     ----------
@@ -121,7 +122,7 @@ class StackedCalibration(WithMembers):
     """
 
     kind: ClassVar[Literal["ensemble"]] = "ensemble"
-    n_parameters: ClassVar[str] = "of its members, their weights, and 8"
+    n_parameters: ClassVar[str] = "those of its members, their weights, and 8"
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "high"
     list_name: ClassVar[str] = "calibrators"
@@ -149,20 +150,19 @@ class StackedCalibration(WithMembers):
     def use_when(self) -> str:  # type: ignore[override]  # depends on a setting
         """Advice in one sentence."""
         if self.keep_argmax:
-            return "By default where no predicted class may change."
-        return "By default where decisions may change: it is hardly ever worse than the best of its members."
+            return "As the default if no predicted class may change."
+        return "As the default if decisions may change: it is hardly ever worse than the best of its members."
 
     @property
     def preserves_argmax(self) -> bool:  # type: ignore[override]  # of the members
-        """Whether every member preserves it."""
+        """Whether every member preserves the argmax."""
         return self.keep_argmax if self.calibrators is None else super().preserves_argmax
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         self._check()
         total = float(weights.sum())
-        impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
-        self.zeros_ = LaplaceGuard(rows=1.0 if impossible else 0.0).learn(log_probs, labels, weights)
-        scores = self.zeros_.transform(log_probs) if impossible else log_probs
+        self.zeros_ = fit_guard(0.0, log_probs, labels, weights)
+        scores = guarded(self.zeros_, log_probs)
         whole = SharedStages(self.members_for(log_probs.shape[1], total))
         with portion(0, 2):
             whole.learn(scores, labels, weights)
@@ -171,7 +171,7 @@ class StackedCalibration(WithMembers):
         self._keep(whole, range(len(whole.members)), self.mixed(unseen, total))
 
     def assembled(self, whole: SharedStages, places: Sequence[int], mixed: Mixed) -> Self:
-        """Take members of `whole`, by their places, and how they are mixed; no observed label had probability 0."""
+        """Store the members of `whole` at these places and their mixture; no observed label had probability 0."""
         self.zeros_ = LaplaceGuard(rows=0.0)
         self.zeros_.share_ = 0.0
         self._keep(whole, places, mixed)
@@ -186,7 +186,7 @@ class StackedCalibration(WithMembers):
         warn_unless_converged(mixed.found.converged, mixed.found.gap, "StackedCalibration")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        scores = self.zeros_.transform(log_probs) if self.zeros_.share_ > 0 else log_probs
+        scores = guarded(self.zeros_, log_probs)
         return self.map_.transform(mixture(self.weights_.tolist(), (m.transform(scores) for m in self.calibrators_)))
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:
@@ -202,7 +202,7 @@ class StackedCalibration(WithMembers):
         check_rows(self.prior, "prior")
 
     def members_for(self, n_classes: int, n_rows: float) -> list[Calibrator]:
-        """Return members that are not fitted; `n_rows` is the sum of the weights."""
+        """Return the unfitted members; `n_rows` is the sum of the weights."""
         if self.calibrators is not None:
             return self._fresh_members()
         return [parse(name, scores="logits") for name in default_members(n_classes, n_rows, self.keep_argmax)]
@@ -211,19 +211,19 @@ class StackedCalibration(WithMembers):
         return [] if self.calibrators is None else super()._members()
 
     def mixed(self, unseen: Unseen, total: float) -> Mixed:
-        """Return the best weights of members, and the map of their mixture; `total` is the sum of all weights."""
+        """Return the optimal weights of the members and the map of their mixture; `total` is the sum of all weights."""
         mixed = self.weighted(unseen, total)
         if unseen.log_probs[0].shape[1] == 2:
             return mixed
         scores = finite(mixed.transform(unseen.log_probs))
         own = scores[np.arange(len(unseen.labels)), unseen.labels]
-        if not unseen.masses @ (own - scores.mean(axis=1)) > 0:  # No rows, or labels are not where the mixture is high.
+        if not unseen.masses @ (own - scores.mean(axis=1)) > 0:  # No rows, or no better than chance.
             return mixed
         rising = OrderPreserving("diag", smoothness=SMOOTHNESS, scores="logits")
         return mixed._replace(map=rising.learn(scores, unseen.labels, unseen.masses))
 
     def weighted(self, unseen: Unseen, total: float) -> Mixed:
-        """Return the same without a map."""
+        """Return the optimal weights, and the identity as the map."""
         each = np.arange(len(unseen.labels))
         own = [np.maximum(log_probs[each, unseen.labels], SMALLEST_LOG_PROB) for log_probs in unseen.log_probs]
         found = self.best_weights(np.column_stack(own), unseen.masses, total)
@@ -231,12 +231,12 @@ class StackedCalibration(WithMembers):
         return Mixed(weights / weights.sum(), Identity(), found)
 
     def best_weights(self, likelihoods: FloatArray, masses: FloatArray, total: float) -> BestWeights:
-        """Return the best weights of members.
+        """Return the optimal weights of the members.
 
         Parameters
         ----------
         likelihoods : ndarray of shape (r, m)
-            Finite logarithms of what members say of the labels of rows that they were not fitted to.
+            Finite out-of-fold log-probabilities that the members give to the labels.
         masses : ndarray of shape (r,)
             Weights of these rows.
         total : float

@@ -1,4 +1,4 @@
-"""Which calibrators a stack mixes by default, by the numbers of rows and classes, and how many folds judge them."""
+"""The default members and the default number of folds of a stack, by the numbers of rows and classes."""
 
 TWO_CLASSES = ("guard-light", "ts>guard-light", "svs")
 SPLINE = "spline>guard"
@@ -8,31 +8,32 @@ MANY_ROWS_OF_MANY = ("ts", "svs", LIGHT, "iop-diag>joint")
 MOST_CLASSES = ("ts", "svs")
 KEPT_CLASSES = ("ts", "iop-deep")
 KEPT_OF_TWO = ("guard-light", "ts>guard-light", "iop-deep>guard-light")
-"""Default members by name: for two classes, with a further one from some rows on; for more classes, with few rows, and
-a further one from some rows on, and with many; for too many classes to fit a matrix; and if the predicted class has to
-stay, with more and with two classes. Two classes are often rare and common, so that a few hundred rows hold few errors:
-there what was predicted, with a bound, is a member too. Chosen by benchmarks/calibrators_stack.py."""
+"""Names of the default members: for two classes, with SPLINE added if there are enough rows; for more classes with few
+rows, with LIGHT added if there are enough, and with many rows; for too many classes to fit a matrix; and for an
+unchanged predicted class, with more and with two classes. With two classes one is often rare, so that a few hundred
+rows contain few errors; therefore the predictions themselves, with a lower bound, are a member too. Chosen by
+benchmarks/calibrators_stack.py."""
 
 LARGEST_MATRIX = 200
-"""Classes up to which a matrix is fitted."""
+"""Largest number of classes for which a matrix is fitted."""
 
 ROWS_OF_LIGHT, ROWS_PER_CLASS_OF_LIGHT = 200, 10
-"""From this many rows, and rows per class, on, a matrix with a tenth of the penalties pays off: where classes are
-confused in a way that can be corrected it gains much, and elsewhere the folds find that it overfits."""
+"""Least number of rows, and of rows per class, for a matrix with a tenth of the penalties. It gains much if classes are
+confused in a way that can be corrected; otherwise the folds show that it overfits."""
 
 ROWS_OF_JOINT = 2000
-"""From this many rows on, a map and a matrix fitted together pay off, and take the place of maps and matrices fitted
-apart; with fewer rows they overfit."""
+"""Least number of rows for a map and a matrix that are fitted together, which then replace those fitted separately;
+with fewer rows they overfit."""
 
 ROWS_OF_SPLINE = 200
-"""From this many rows on, a spline pays off."""
+"""Least number of rows for a spline."""
 
 FEW_ROWS = 1000
-"""Below this many rows there are ten folds instead of five, because every row is then needed for fitting."""
+"""Below this number of rows there are ten folds instead of five, to leave more rows for fitting."""
 
 
 def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) -> tuple[str, ...]:
-    """Return the names of the members by default.
+    """Return the names of the default members.
 
     Examples
     --------
@@ -56,5 +57,5 @@ def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) ->
 
 
 def folds_for(n_rows: float) -> int:
-    """Return the number of folds by default."""
+    """Return the default number of folds."""
     return 10 if n_rows < FEW_ROWS else 5

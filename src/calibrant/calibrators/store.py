@@ -1,4 +1,4 @@
-"""Calibrators in files: JSON that cannot run code, with a checksum."""
+"""Save calibrators to files and load them: JSON with a checksum, which cannot run code."""
 
 import os
 from collections.abc import Mapping
@@ -11,17 +11,16 @@ from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
-from calibrant.calibrators.stored import check_learnt, check_usable
 from calibrant.exceptions import FileError, InputError
 
 if TYPE_CHECKING:
     from calibrant.calibrators.forecasts import ForecastCalibrator
 
 Stored = Union[Calibrator, "ForecastCalibrator"]
-"""What can be kept in a file: a calibrator of classes or of predictive distributions."""
+"""A calibrator of classes or of predictive distributions."""
 
 FORMAT = 1
-"""Number of the newest format; older ones are read too."""
+"""Number of the current format; older ones can be read too."""
 
 MAX_FILE_BYTES = 100 * 2**20
 """Largest file that is written or read."""
@@ -35,9 +34,9 @@ class StoredCalibrator:
     ----------
     calibrator : Calibrator or ForecastCalibrator
     details : dict
-        What was stored beside it.
+        What was stored with it.
     sha256 : str
-        The checksum, which names this calibrator.
+        The checksum, which identifies this calibrator.
     """
 
     calibrator: Any
@@ -51,12 +50,12 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
     Parameters
     ----------
     calibrator : Calibrator or ForecastCalibrator
-        Fitted, and of calibrant: a class of your own cannot be loaded again. Of a `CalibratedModel`, save the
+        Fitted, and of a class of calibrant: other classes could not be loaded again. For a `CalibratedModel`, save its
         `calibrator_`.
     path : str or path
         Usually with the extension .json. An existing file is replaced.
     details : mapping, optional
-        Texts and numbers to be stored beside it, such as the name of the model.
+        Strings and numbers to store with it, such as the name of the model.
 
     Returns
     -------
@@ -65,16 +64,18 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
 
     Notes
     -----
-    Settings and learnt numbers are written as JSON, arrays as base64 of 64-bit little-endian numbers, so that the
-    loaded calibrator gives the same probabilities to the last bit.
+    Settings and learnt numbers are written as JSON, and arrays as base64 of 64-bit little-endian numbers, so the loaded
+    calibrator gives the same probabilities to the last bit.
     """
     if not isinstance(calibrator, Estimator):
         raise TypeError(
-            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, save calibrator_."
+            f"calibrator must be a calibrator, but is {calibrator!r:.80}. For a CalibratedModel, save its calibrator_."
         )
     check_is_fitted(calibrator)
     if isinstance(calibrator, Calibrator) and not hasattr(calibrator, "classes_"):
-        raise InputError("the calibrator was fitted inside another one and has no classes. Save the outer one.")
+        raise InputError(
+            "the calibrator must know its classes, but it was fitted inside another one. Save the outer calibrator."
+        )
     _check(calibrator)
     from calibrant import __version__
 
@@ -83,11 +84,11 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
     try:
         content, checksum = seal({**head, "calibrator": encoded})
     except TypeError as error:
-        raise TypeError(f"details must be texts and numbers: {error}.") from error
+        raise TypeError(f"details must be strings and numbers: {error}.") from error
     if len(content) > MAX_FILE_BYTES:
         raise InputError(
-            f"the calibrator would take {count(len(content))} bytes, more than the {count(MAX_FILE_BYTES)} that can "
-            "be read. Choose one with fewer parameters."
+            f"the file would have {count(len(content))} bytes, more than the {count(MAX_FILE_BYTES)} that `load` "
+            "accepts. Choose a calibrator with fewer parameters."
         )
     with write_atomically(path) as file:
         file.write(content)
@@ -95,10 +96,10 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Return the calibrator, of classes or of predictive distributions, in a file that `save` has written.
+    """Return the calibrator, of classes or of predictive distributions, from a file that `save` has written.
 
-    Nothing in the file is executed, and only classes of calibrant are built. The content is checked as a whole, by its
-    checksum, and in its meaning: a negative temperature or steps that fall are refused.
+    Nothing in the file is executed, and only classes of calibrant are instantiated. The checksum must match, and the
+    content must make sense: a negative temperature, for instance, is refused.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     InputError
-        If the content is damaged, or does not describe a calibrator.
+        If the content is damaged or does not describe a calibrator.
     OSError
         If the file cannot be read.
 
@@ -124,7 +125,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
-    """Return the calibrator in a file, with the details that were stored beside it and the checksum."""
+    """Return the calibrator in a file, with the details stored with it and its checksum."""
     with open_regular(path) as file:
         try:
             content = file.handle.read(MAX_FILE_BYTES + 1)
@@ -137,9 +138,9 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
 
 
 def _check(calibrator: object) -> None:
-    """Refuse what no fit can give."""
+    """Refuse a calibrator that no fit can give."""
     from calibrant.calibrators.forecasts import ForecastCalibrator
-    from calibrant.calibrators.forecasts.stored import check_usable_forecasts
+    from calibrant.calibrators.stored_checks import check_learnt, check_usable, check_usable_forecasts
 
     if not isinstance(calibrator, (Calibrator, ForecastCalibrator)):
         raise InputError("it does not describe a calibrator.")

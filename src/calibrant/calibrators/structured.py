@@ -1,7 +1,7 @@
-"""Structured vector and matrix scaling: affine maps that are pulled towards temperature scaling."""
+"""Structured vector and matrix scaling: affine maps with a penalty on the distance from temperature scaling."""
 
 from copy import copy
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, over_classes, threads_for
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.affine import AffineScaling
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
+from calibrant.calibrators.calibrator import WarmStartCalibrator
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows, fit_guard, guarded
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.rules import AFFINE, Rule
@@ -19,20 +20,21 @@ from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
 
 
-class StructuredScaling(AffineScaling):
-    r"""Temperature scaling, then an affine map of the log-probabilities that is penalised for not being the identity.
+class StructuredScaling(AffineScaling, WarmStartCalibrator):
+    r"""Temperature scaling, then an affine map of the log-probabilities that is shrunk towards the identity.
 
-    With few rows it is temperature scaling, with many rows vector or matrix scaling, without a choice to be made.
+    With few rows it is close to temperature scaling, with many rows to vector or matrix scaling; there is nothing to
+    tune.
 
     Parameters
     ----------
     structure : {"vector", "matrix"}, default="matrix"
         A factor for every class (SVS), or a full matrix (SMS).
     diagonal, off_diagonal, intercept : float, default=1.0
-        Factors of the three penalties, 1 as published.
+        Factors of the three penalties; the published values are 1.
     guard : float, default=0.01
-        How many rows the uniform distribution counts for after temperature scaling, so that one row of a probability
-        near 0 cannot decide: see `LaplaceGuard`. Published as 1; 0 is without.
+        Number of rows that the uniform distribution counts as after temperature scaling (see `LaplaceGuard`), so that
+        a single row with a probability near 0 does not dominate. The published value is 1; 0 means no guard.
     max_iter : int, default=100
         Largest number of Newton steps.
     scores : {"probs", "logits"}, default="probs"
@@ -42,8 +44,8 @@ class StructuredScaling(AffineScaling):
     zeros_ : LaplaceGuard
     temperature_scaling_ : TemperatureScaling
     guard_ : LaplaceGuard
-        Applied in this order before the affine map. The share of `zeros_` is 0 if no observed label had probability 0,
-        that of `guard_` if `guard` is.
+        Applied in this order before the affine map. The share of `zeros_` is 0 unless an observed label had probability
+        0; the share of `guard_` is 0 if `guard` is 0.
     coef_ : ndarray of shape (K,) or (K, K)
     intercept_ : ndarray of shape (K,)
     converged_ : bool
@@ -52,9 +54,9 @@ class StructuredScaling(AffineScaling):
 
     Notes
     -----
-    If a label that was observed had a probability of exactly 0, p are the probabilities after a `LaplaceGuard` of one
-    row, otherwise those given. With the temperature T of these, :math:`q_k = p_k^{1/T} / Z`, the sum Z of
-    :math:`p_k^{1/T}` over the classes, and :math:`q'` what a `LaplaceGuard` of `guard` rows makes of q, features are
+    If an observed label had a probability of exactly 0, p are the probabilities after a `LaplaceGuard` of one row,
+    otherwise the given ones. Let T be the temperature for p, Z the sum of :math:`p_k^{1/T}` over the classes,
+    :math:`q_k = p_k^{1/T} / Z`, and :math:`q'` the result of a `LaplaceGuard` of `guard` rows for q. The features are
 
     .. math:: l_k = \ln q'_k + \ln Z, \quad \text{without guard} \quad l_k = \ln p_k / T.
 
@@ -63,14 +65,15 @@ class StructuredScaling(AffineScaling):
     .. math:: \lambda_b \frac K n |b|^2 + \lambda_d \frac K n |\mathrm{diag} \Delta|^2
               + \lambda_o \frac {K (K - 1)} n |\mathrm{offdiag} \Delta|^2,
 
-    where n is the sum of the weights, so that a weight counts as that many rows.
+    where n is the sum of the weights, so a row of weight w counts as w rows.
 
-    A zero does not say how improbable a class is, and whatever number is taken for its logarithm, a single one that
-    turns out wrong decides the temperature: then zeros are repaired first. Other zeros do not matter, and raising zeros
-    that come from underflow would make the fit worse. The guard after temperature scaling is small as it also hides
-    differences between small probabilities, from which networks gain; for other models 1 is better. Z is kept, that is,
-    features are not normalised again, so that without guard they are what temperature scaling takes the softmax of.
-    What all of this gains and costs is measured in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
+    A zero does not show how improbable a class is. Whatever number replaces its logarithm, a single observed label of
+    probability 0 would determine the temperature; only then are zeros raised first. Other zeros do not matter, and
+    raising zeros that come from underflow would make the fit worse. The guard after temperature scaling is small,
+    because it also hides differences between small probabilities, which networks benefit from; for other models 1 is
+    better. The features are not normalised again (Z is kept), so without a guard they are the logits of temperature
+    scaling. What all of this gains and costs is measured in benchmarks/calibrators_defaults.py, see
+    docs/calibrators.md.
 
     References
     ----------
@@ -107,37 +110,28 @@ class StructuredScaling(AffineScaling):
 
     @property
     def data_efficiency(self) -> Literal["medium", "high"]:  # type: ignore[override]  # depends on a setting
-        """Whether the penalties are strong enough for few rows."""
+        """High if the penalties are strong enough for few rows."""
         return "high" if self.off_diagonal >= 1.0 else "medium"
 
     @property
     def use_when(self) -> str:  # type: ignore[override]  # depends on a setting
         """Advice in one sentence."""
         if self.data_efficiency == "medium":
-            return "Classes are confused, and there are dozens of rows for each; in a stack, which tests if it helps."
-        return "By default where decisions may change: as matrix up to about 200 classes, above as vector."
+            return "Classes are confused, and there are dozens of rows per class; in a stack, which tests if it helps."
+        return "If decisions may change: with a matrix up to about 200 classes, with a vector above."
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # depends on a setting
-        """Numbers learnt, for K classes."""
+        """Number of learnt parameters, for K classes."""
         return "2K + 1" if self.structure == "vector" else "K^2 + K + 1"
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, None)
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, copy(self))
-
-    def _search(
-        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "StructuredScaling | None"
-    ) -> None:
-        """Learn the map; the search begins at that of `near`, or at the identity."""
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        """Learn the map; the search starts at that of `near`, or at the identity."""
         check_rows(self.guard, "guard")
         family, penalty, target = self._problem(log_probs.shape[1], float(weights.sum()))
-        has_zeros = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
-        self.zeros_ = LaplaceGuard(rows=1.0 if has_zeros else 0.0).learn(log_probs, labels, weights)
+        self.zeros_ = fit_guard(0.0, log_probs, labels, weights)
         self.guard_ = LaplaceGuard(rows=self.guard).learn(log_probs, labels, weights)
-        possible = self._possible(log_probs)
+        possible = guarded(self.zeros_, log_probs)
         start = target.ravel()
         if near is None:
             self.temperature_scaling_ = TemperatureScaling().learn(possible, labels, weights)
@@ -149,8 +143,8 @@ class StructuredScaling(AffineScaling):
         self._keep(minimise(likelihood, start, max_iter=self.max_iter), log_probs.shape[1])
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        # Not that of the base class: ln Z may be below its floor, which would make all classes of a row equal.
-        scores = self._tempered(self._possible(log_probs))
+        # The base class would floor the features: if ln Z is below its floor, all classes of a row would become equal.
+        scores = self._tempered(guarded(self.zeros_, log_probs))
         logits = np.multiply(scores, self.coef_, out=scores) if self.coef_.ndim == 1 else scores @ self.coef_.T
         logits += self.intercept_
         return logits
@@ -162,12 +156,8 @@ class StructuredScaling(AffineScaling):
         guarded = self.guard_.operations(tempered - log_sum, k).at_least(SMALLEST_LOG_PROB)
         return ops.affine(guarded + log_sum, self.coef_, self.intercept_)
 
-    def _possible(self, log_probs: FloatArray) -> FloatArray:
-        """Return log-probabilities after the guard of zeros, or the same array if there is none."""
-        return self.zeros_.transform(log_probs) if self.zeros_.share_ > 0 else log_probs
-
     def _tempered(self, log_probs: FloatArray) -> FloatArray:
-        """Return the features: temperature scaling and its guard in one go, times Z."""
+        """Return the features: temperature scaling and the guard in one pass, plus ln Z."""
         result = np.empty(log_probs.shape)
         share = self.guard_.share_
 
@@ -187,7 +177,7 @@ class StructuredScaling(AffineScaling):
         return result
 
     def _problem(self, k: int, n: float) -> tuple[Family, FloatArray, FloatArray]:
-        """Return the family, the factor of every parameter's square, and the identity."""
+        """Return the family, the factor of each squared parameter, and the parameters of the identity."""
         for name in ("diagonal", "off_diagonal", "intercept"):
             check_strength(getattr(self, name), name)
         own, intercept = self.diagonal * k / n, self.intercept * k / n

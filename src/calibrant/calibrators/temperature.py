@@ -2,18 +2,18 @@
 
 import math
 import warnings
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.calibrator import Calibrator
+from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
 from calibrant.calibrators.rules import TEMPERATURE, Rule
 from calibrant.calibrators.scaling import finite
 from calibrant.exceptions import DataWarning
 
 
-class TemperatureScaling(Calibrator):
+class TemperatureScaling(WarmStartCalibrator):
     r"""Divide the logits by one temperature, chosen by maximum likelihood.
 
     Parameters
@@ -23,16 +23,16 @@ class TemperatureScaling(Calibrator):
     Attributes
     ----------
     temperature_ : float
-        Above 1 if the predictions were over-confident, and between exp(-16) and exp(16). It is exp(16), which means
-        uniform probabilities, with a warning, if the scores point away from the labels, so that only a negative
-        temperature would help. It is 1 if the likelihood does not depend on it, as for rows that are all uniform. What
-        it is for predictions that are always right is said below.
+        Between exp(-16) and exp(16), and above 1 if the predictions were over-confident. If only a negative temperature
+        would help, because the scores point away from the labels, it is exp(16), which gives uniform probabilities,
+        with a warning. It is 1 if the likelihood does not depend on it, as for uniform rows. See the notes for
+        predictions that are always right.
     gradient_norm_ : float
-        Absolute derivative of the mean log-likelihood with respect to the logarithm of the temperature, before a last
-        step that was below 1e-8 and has made it smaller.
+        Absolute derivative of the mean log-likelihood with respect to the logarithm of the temperature, before the last
+        step, which was below 1e-8.
     converged_ : bool
     n_iter_ : int
-        How many times all rows were visited.
+        Number of passes over all rows.
 
     Warns
     -----
@@ -46,15 +46,15 @@ class TemperatureScaling(Calibrator):
 
     .. math:: g(\beta) = \sum_i w_i \Big(\sum_k q_{ik} z_{ik} - z_{i, y_i}\Big) / \sum_i w_i.
 
-    Its derivatives are the variance and the third central moment of :math:`z_{ik}` under :math:`q_i`, so the root
-    is found in :math:`\ln \beta` by Halley's method, inside a bracket. In fitting, a probability 0 counts as the
-    smallest normal number; a fitted map leaves it 0.
+    The derivatives of g are the means of the variance and of the third central moment of :math:`z_{ik}` under
+    :math:`q_i`, so its root is found in :math:`\ln \beta` by Halley's method, inside a bracket. In fitting, a
+    probability 0 counts as the smallest normal number; a fitted map leaves it 0.
 
-    If every label was the most probable class, the likelihood grows without bound as T falls. That n rows were right
-    does not say that the next one will be, so T falls only until the mean of the largest probability is
-    :math:`(n + 1) / (n + 2)`, by the rule of succession, where n is the sum of the weights. If it is above that already
-    T is 1. (With ties the largest probability cannot reach 1; it is to have that share of what it can reach.) The
-    derivative is not 0 there.
+    If every label was the most probable class, the likelihood increases as T falls to 0. But n correct rows do not
+    prove that the next one will be correct. So T falls only until the mean of the largest probability is
+    :math:`(n + 1) / (n + 2)`, by the rule of succession, where n is the sum of the weights; if the mean is above that
+    already, T is 1. (With ties, the largest probability cannot reach 1; its mean is then this share of the largest
+    possible value.) The derivative is not 0 there.
 
     References
     ----------
@@ -76,25 +76,22 @@ class TemperatureScaling(Calibrator):
     expressiveness: ClassVar = "low"
     use_when: ClassVar = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
     sensitive_to_zeros: ClassVar[bool] = True
+    temperature_: float
     rules: ClassVar[tuple[Rule, ...]] = (TEMPERATURE,)
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
         self.scores = scores
 
-    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, None)
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._search(log_probs, labels, weights, -math.log(self.temperature_))
-
-    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: float | None) -> None:
-        found = best_log_beta(finite(log_probs), labels, weights, near)
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
+        start = None if near is None else -math.log(near.temperature_)
+        found = best_log_beta(finite(log_probs), labels, weights, start)
         self.temperature_ = math.exp(-found.at)
         self.gradient_norm_ = abs(found.value) * math.exp(found.at)
         self.converged_, self.n_iter_ = found.converged, found.n_calls
-        if found.at == -LARGEST_LOG_TEMPERATURE and labels.min() < labels.max():  # Otherwise that is what is wrong.
+        # With labels of a single class, the order of the columns is not the cause.
+        if found.at == -LARGEST_LOG_TEMPERATURE and labels.min() < labels.max():
             message = (
-                "the scores point away from the labels: no positive temperature is best, and the calibrated "
+                "the scores point away from the labels: no positive temperature is optimal, and the calibrated "
                 "probabilities are nearly uniform. Make sure that the columns are in the order of the classes."
             )
             warnings.warn(message, DataWarning, stacklevel=5)

@@ -1,4 +1,4 @@
-"""Venn-Abers prediction: isotonic regression with and against the row in question."""
+"""Venn-Abers prediction: isotonic regression with the new row labelled 0, and labelled 1."""
 
 from typing import ClassVar, Literal, Self
 
@@ -14,7 +14,7 @@ from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 
 
 class VennAbers(BinaryCalibrator):
-    r"""Two probabilities for each row, of which one is calibrated, and the best single one between them.
+    r"""Two probabilities per row, one of which is calibrated, and the best single probability between them.
 
     Parameters
     ----------
@@ -23,27 +23,27 @@ class VennAbers(BinaryCalibrator):
     Attributes
     ----------
     lower_scores_, lower_ : ndarray of shape (a,)
-        The steps of :math:`p_0`: from each score on, its probability. Below the first it is 0.
+        The steps of :math:`p_0`: each probability holds from its score on; below the first score it is 0.
     upper_scores_, upper_ : ndarray of shape (b,)
-        The steps of :math:`p_1`: up to each score, its probability. Above the last it is 1.
+        The steps of :math:`p_1`: each probability holds up to its score; above the last score it is 1.
 
     Notes
     -----
-    Isotonic regression is fitted to the rows together with the new score labelled 0, which gives it the probability
-    :math:`p_0`, and labelled 1, which gives it :math:`p_1`. If the rows and the new one are exchangeable, whichever
-    belongs to the true label is calibrated, for any distribution. The single probability
+    Isotonic regression is fitted to the rows and the new score, once with the label 0, which gives the new score the
+    probability :math:`p_0`, and once with the label 1, which gives :math:`p_1`. If the rows and the new row are
+    exchangeable, the one that belongs to the true label is calibrated, for any distribution. The single probability
     :math:`p_1 / (1 - p_0 + p_1)` has the least regret in log-loss; it is never 0 or 1.
 
-    Both are computed exactly for all scores at once, in :math:`O(n \log n)`. With pools of isotonic regression that end
-    at cumulative weights W and cumulative hits Y, a label 1 added within a pool merges what lies between a point (W, Y)
-    of that pool before it and the end of this pool or of a later one:
+    Both are computed exactly for all scores at once, in :math:`O(n \log n)`. Let W be cumulative weights, and Y
+    cumulative weights of class 1. A label 1 added inside a pool of isotonic regression merges the rows from a point a
+    before it in that pool to the end b of that pool or of a later one:
 
     .. math:: p_1 = \max_{a} \min_{b} \frac{Y_b - Y_a + 1}{W_b - W_a + 1}.
 
-    For each a the minimum is a tangent to a convex chain, found by bisection.
+    For each a the minimum belongs to a tangent to a convex chain, which is found by bisection.
 
-    The new row weighs as much as a row of weight 1, so that the scale of the weights matters. With more than two
-    classes the promise holds for each class against the rest before the rows are divided by their sum.
+    The new row has weight 1, so the scale of the weights matters. With more than two classes the guarantee holds for
+    each class against the rest, before the rows are normalised.
 
     References
     ----------
@@ -62,7 +62,7 @@ class VennAbers(BinaryCalibrator):
     n_parameters: ClassVar[str] = "up to 2n"
     data_efficiency: ClassVar[Literal["medium"]] = "medium"
     expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "Every probability needs an interval that holds without assumptions on the model."
+    use_when: ClassVar[str] = "Every probability needs an interval that is valid without assumptions on the model."
     accepts_raw: ClassVar[bool] = True
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("lower_scores_", "lower_"), are_steps, RISING_STEPS),
@@ -77,10 +77,10 @@ class VennAbers(BinaryCalibrator):
         values, positives, totals = pooled_ties(scores, hits, weights)
         bounds = pools(positives, totals)
         upper = _with_one_more_hit(positives, totals, bounds)
-        # A label 0 is a label 1 in the mirror.
+        # Adding a label 0 is the mirror image of adding a label 1.
         last = len(values)
         lower = 1 - _with_one_more_hit((totals - positives)[::-1], totals[::-1], last - bounds[::-1])[::-1]
-        # Rounding of weights must not make either of them certain.
+        # Rounding of weights must not make p_1 equal 0 or p_0 equal 1.
         upper, lower = upper.clip(np.finfo(float).tiny, 1.0), lower.clip(0.0, 1 - np.finfo(float).epsneg)
         ends, starts = np.append(upper[1:] != upper[:-1], True), np.append(True, lower[1:] != lower[:-1])
         self.upper_scores_, self.upper_ = values[ends], upper[ends]
@@ -98,7 +98,7 @@ class VennAbers(BinaryCalibrator):
         return high + low
 
     def intervals(self, scores: object) -> tuple[FloatArray, FloatArray]:
-        """Return both probabilities of class 1, (n,) each, or of every class, (n, K) each.
+        """Return both probabilities of class 1, (n,) each, or of all classes, (n, K) each.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class VennAbers(BinaryCalibrator):
 
     def line_intervals(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both probabilities of class 1 for one score per row."""
-        order = np.argsort(scores)  # Sorting is fast, and what is sorted is found much faster.
+        order = np.argsort(scores)  # Searching for sorted numbers is so much faster that sorting pays.
         ascending = scores[order]
         low, high = np.empty(len(scores)), np.empty(len(scores))
         low[order] = np.append(0.0, self.lower_)[np.searchsorted(self.lower_scores_, ascending, side="right")]
@@ -127,7 +127,7 @@ class VennAbers(BinaryCalibrator):
 
 
 def _with_one_more_hit(positives: FloatArray, totals: FloatArray, bounds: IntArray) -> FloatArray:
-    """Return what isotonic regression gives each score if one row of class 1 is added at that score."""
+    """Return the isotonic regression at each score if one row of class 1 is added there."""
     W, Y = np.append(0.0, np.cumsum(totals)), np.append(0.0, np.cumsum(positives))
     ends = bounds[1:]
     chain_W, chain_Y = W[ends] + 1, Y[ends] + 1
@@ -135,7 +135,7 @@ def _with_one_more_hit(positives: FloatArray, totals: FloatArray, bounds: IntArr
     starts_W, starts_Y = W[:-1], Y[:-1]
     low = np.repeat(np.arange(len(ends)), np.diff(bounds))
     high = np.full(len(totals), len(ends) - 1)
-    # The first end from which the chain rises more steeply than the line that reaches it.
+    # Find the first end at which the chain continues at least as steeply as the line that reaches it.
     while True:
         open_ = low < high
         if not open_.any():

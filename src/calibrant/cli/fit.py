@@ -251,7 +251,7 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
     """Fit a calibrator to checked predictions, or to the raw logits behind them."""
     import numpy as np
 
-    from calibrant.calibrators.given import warn_of_impossible_labels
+    from calibrant.calibrators.inputs import warn_of_impossible_labels
 
     calibrator.classes_ = np.array(predictions.classes)
     if logits is not None:

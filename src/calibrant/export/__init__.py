@@ -1,4 +1,4 @@
-"""Fitted calibrators for other runtimes: PyTorch modules and ONNX models."""
+"""Export fitted calibrators to other runtimes, as PyTorch modules and ONNX models."""
 
 from typing import TYPE_CHECKING
 
@@ -25,14 +25,14 @@ def to_torch(calibrator: Calibrator) -> "CalibrationModule":
     Returns
     -------
     torch.nn.Module
-        Takes a tensor of what the calibrator's `scores` says, of shape (n, K), also for two classes; raw scores have
-        shape (n,). Returns calibrated probabilities, (n, K), in double precision. Rows of probabilities are divided by
-        their sum, other checks are not made.
+        Its input is a tensor of what the calibrator's `scores` states, of shape (n, K), also for two classes; raw
+        scores have shape (n,). Its output is calibrated probabilities, (n, K), in double precision. Rows of
+        probabilities are normalised; there are no other checks.
 
     Notes
     -----
-    The results are those of `predict_proba` up to rounding. Where a map jumps, as histograms and Venn-Abers do, a score
-    that lies on the jump up to rounding can fall on either side.
+    The results are those of `predict_proba` up to rounding. At the jumps of a discontinuous map, such as a histogram or
+    Venn-Abers, rounding decides to which side a score belongs.
     """
     try:
         from calibrant.export.torch_module import CalibrationModule
@@ -52,8 +52,8 @@ def to_onnx(calibrator: Calibrator) -> bytes:
     Returns
     -------
     bytes
-        A model with the input "scores" and the output "probabilities", both in double precision: what `to_torch` says
-        of both holds here too. Write it to a file with the extension .onnx.
+        A model with the input "scores" and the output "probabilities", both in double precision, with the shapes and
+        the meaning that `to_torch` documents. Write it to a file with the extension .onnx.
     """
     try:
         from calibrant.export.onnx_model import as_onnx
@@ -63,10 +63,10 @@ def to_onnx(calibrator: Calibrator) -> bytes:
 
 
 def _program(calibrator: Calibrator) -> ops.Program:
-    """Return the operations of `predict_proba`: of scores (n, K), or (n,) if they are raw, to probabilities (n, K)."""
+    """Return the operations of `predict_proba`, from scores (n, K), or raw ones (n,), to probabilities (n, K)."""
     if not isinstance(calibrator, Calibrator):
         raise TypeError(
-            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, export calibrator_."
+            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, export its calibrator_."
         )
     check_is_fitted(calibrator)
     program = ops.Program()
@@ -80,7 +80,7 @@ def _program(calibrator: Calibrator) -> ops.Program:
 
 
 def _inputs(calibrator: Calibrator, scores: ops.Value) -> ops.Value:
-    """Return what the outermost map takes: log-probabilities, or raw logits as they are."""
+    """Return the input of the outermost map: log-probabilities, or unchanged raw logits."""
     if uses_raw_logits(calibrator):
         return scores
     return ops.log_softmax(scores) if calibrator.scores == "logits" else (scores / scores.total()).log()

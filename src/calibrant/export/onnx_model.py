@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 OPSET = 18
-"""Version of the operators, and of the file: as old as possible."""
-
 IR_VERSION = 8
+"""Versions of the operators and of the file format: the oldest that suffice."""
 
 _NEARLY = 1e-3
+"""A constant within this of 1 in a product, or of 0 in a sum, would be optimised away by ONNX Runtime."""
 
 
 class _Graph:
-    """Nodes and constants under construction; everything is named by a number."""
+    """Nodes and constants of a graph under construction, with numbered names."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -31,7 +31,7 @@ class _Graph:
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Append a node and return the name of its first output."""
         name = f"v{len(self.nodes)}"
-        # The order of a sort is the second output of TopK.
+        # The indices that sort are the second output of TopK.
         outputs = [f"{name}_values", name] if operator == "TopK" else [name]
         self.nodes.append(helper.make_node(operator, list(inputs), outputs, name=f"n{len(self.nodes)}", **attributes))
         return name
@@ -48,7 +48,7 @@ def _simple(operator: str, **attributes: object) -> Callable[..., str]:
 
 
 def _scaling(operator: str, back: float) -> Callable[..., str]:
-    """Return a product or a quotient in two steps if the number is nearly 1: ONNX Runtime would take it for 1."""
+    """Return a product or quotient that takes two steps if the constant is nearly 1; see `_NEARLY`."""
 
     def emit(graph: _Graph, x: str, y: str) -> str:
         factor = graph.constants.get(y)
@@ -60,7 +60,7 @@ def _scaling(operator: str, back: float) -> Callable[..., str]:
 
 
 def _moving(operator: str, opposite: str) -> Callable[..., str]:
-    """Return a sum or a difference in two steps if the number is nearly 0, for the same reason."""
+    """Return a sum or difference that takes two steps if the constant is nearly 0; see `_NEARLY`."""
 
     def emit(graph: _Graph, x: str, y: str) -> str:
         offset = graph.constants.get(y)
@@ -93,11 +93,11 @@ def _argsort(graph: _Graph, x: str) -> str:
 
 
 def _search(graph: _Graph, x: str, knots: str, side: str) -> str:
-    """Search by halves, for all entries at once: the count of knots below grows by powers of two."""
+    """Return the number of knots below each entry, by binary search for all entries at once."""
     ascending = graph.constants[knots]
     compare = "Less" if side == "left" else "LessOrEqual"
     size = 1 << max(len(ascending), 1).bit_length()
-    # Beyond the last knot, nothing is passed.
+    # Padding beyond the last knot; `fits` keeps it from being counted.
     padded = graph.constant(np.append(ascending, np.full(size - len(ascending), np.inf)))
     zero = graph.constant(np.int64(0))
     count = graph.add("Where", graph.add("Equal", x, x), zero, zero)
@@ -112,7 +112,7 @@ def _search(graph: _Graph, x: str, knots: str, side: str) -> str:
 
 
 def _running_max(graph: _Graph, x: str, width: int) -> str:
-    """Take the maximum with what lies 1, 2, 4, ... places before."""
+    """Return running maxima, by maxima with the entries 1, 2, 4, ... places before."""
     shift = 1
     while shift < width:
         before = _after(graph, x, -np.inf, shift)

@@ -41,8 +41,8 @@ _OPERATIONS: dict[str, Callable[..., Tensor]] = {
 class CalibrationModule(nn.Module):
     """The fitted map of a calibrator, in double precision.
 
-    Its numbers are buffers: they move with the module, are in its state, and are not trained. Gradients flow through
-    the map to the scores.
+    Its constants are buffers: they move with the module, are part of its state, and are not trained. Gradients flow
+    through the map to the scores.
     """
 
     def __init__(self, program: Program) -> None:
@@ -57,7 +57,7 @@ class CalibrationModule(nn.Module):
                 self.register_buffer(f"constant_{i}", torch.tensor(node.settings["array"]))
 
     def forward(self, scores: Tensor) -> Tensor:
-        """Return calibrated probabilities, (n, K), of what the calibrator's `scores` says, (n, K), or (n,) if raw."""
+        """Return calibrated probabilities, (n, K), for scores of the calibrator's kind, (n, K), or raw ones, (n,)."""
         values: dict[int, Tensor] = {}
         for i, node in enumerate(self._nodes):
             if node.operation == "input":

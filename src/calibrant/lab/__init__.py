@@ -1,1 +1,1 @@
-"""Experiments: data sets, training, and the comparison of networks and calibrators."""
+"""Data sets, training, and experiments that compare networks and calibrators."""

@@ -1,4 +1,4 @@
-"""Names of losses with penalties, such as "ce+8*mmce": read without PyTorch, which takes seconds to load."""
+"""Parse names of losses with penalties, such as "ce+8*mmce", without PyTorch, which takes seconds to load."""
 
 import math
 from collections.abc import Collection
@@ -9,15 +9,15 @@ from calibrant.exceptions import InputError
 def split_loss(
     name: str, losses: Collection[str], penalties: Collection[str]
 ) -> tuple[str, tuple[tuple[str, float], ...]]:
-    """Return the loss in a name, and the penalties beside it with their weights.
+    """Return the loss in a name, and its penalties with their weights.
 
     Parameters
     ----------
     name : str
-        A loss, or a loss and penalties after plus signs; a number and an asterisk before a penalty are its weight, 1 if
-        there is none.
+        A loss, or a loss and penalties joined by plus signs. A penalty may have a weight and an asterisk before it; the
+        default weight is 1.
     losses, penalties : collections of str
-        The names that are known.
+        The known names.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def split_loss(
     first, *others = name.split("+")
     if first not in losses:
         raise InputError(
-            f"loss must be one of {', '.join(losses)}, or one of them with a penalty, such as {next(iter(losses))}+"
+            f"loss must be one of {', '.join(losses)}, optionally with a penalty, as in {next(iter(losses))}+"
             f"{next(iter(penalties))}, but is {name!r:.80}."
         )
     return first, tuple(_penalty(other, name, penalties) for other in others)

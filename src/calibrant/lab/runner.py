@@ -1,7 +1,7 @@
-"""Running units of work, in this process or in several, so that a run that stopped can continue.
+"""Run units of work, in this process or in several, such that a run that was stopped can continue.
 
-Experiments and the simulations of `studies` run here. A worker imports this module before its number of threads is
-set, and the libraries of NumPy read that number when they are loaded: NumPy must not be imported here.
+Experiments and the simulations in `studies` use it. NumPy must not be imported here: a worker imports this module
+before its number of threads is set, and NumPy's libraries read that number when they are loaded.
 """
 
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calibrant.lab.store import Store, Work
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""What the usual linear algebra libraries obey."""
+"""The environment variables that the common linear algebra libraries read."""
 
 
 def complete(
@@ -30,19 +30,19 @@ def complete(
     *,
     jobs: int = 0,
 ) -> None:
-    """Compute units in order and keep their results; a run that is stopped loses only the units under way.
+    """Compute units in order and store their results; a run that is stopped loses only the units in progress.
 
     Parameters
     ----------
     todo : sequence of Unit
-        Those that are missing or damaged: see `Store.missing`. Without workers, a unit may need those before it.
+        The missing or damaged units, see `Store.missing`. Without workers, a unit may need those before it.
     store : Store
     compute : callable
-        Returns the content of the file of a unit. For workers, it is defined at the top of a module.
+        Returns the content of a unit's file. For workers, it must be defined at the top level of a module.
     tell : callable
-        Called with a unit that is complete and the seconds that it took.
+        Called with each completed unit and its duration in seconds.
     jobs : int
-        Worker processes, each with one thread; 0 computes in this process.
+        Number of worker processes, each with one thread; 0 computes in this process.
     """
     if jobs == 0:
         for unit in todo:
@@ -50,7 +50,7 @@ def complete(
         return
     waiting = list(reversed(todo))
     active: dict[Future[float], Work] = {}
-    # Spawned, not forked: nothing of this process, such as its loaded libraries, is inherited.
+    # Spawned, not forked, so that workers inherit nothing, such as loaded libraries.
     workers = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=start_worker)
     with _own_interrupt_first(), workers as pool:
         while waiting or active:
@@ -62,13 +62,13 @@ def complete(
 
 
 def start_worker() -> None:
-    """Give the worker one thread, and let an interrupt from the terminal end it at once."""
+    """Limit the worker to one thread, and let an interrupt from the terminal end it at once."""
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _keep(unit: "Work", store: "Store", compute: "Callable[[Work], bytes]") -> float:
-    """Compute a unit and keep its result; return how long it took."""
+    """Compute a unit, store its result, and return the duration in seconds."""
     started = time.monotonic()
     store.write(unit, compute(unit))
     return time.monotonic() - started
@@ -76,9 +76,10 @@ def _keep(unit: "Work", store: "Store", compute: "Callable[[Work], bytes]") -> f
 
 @contextmanager
 def _own_interrupt_first() -> Iterator[None]:
-    """Tell an interrupt from a failure: a terminal sends it to every process, and that of a worker may come first.
+    """Raise KeyboardInterrupt, not BrokenProcessPool, if a worker dies of an interrupt before this process gets it.
 
-    It is also noted: a shell makes what it starts in the background ignore it, and a callback may swallow it.
+    A terminal sends an interrupt to every process. It is recorded here, because background jobs of a shell ignore it,
+    and a callback may swallow the exception.
     """
     noted: list[int] = []
 

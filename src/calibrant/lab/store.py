@@ -1,7 +1,7 @@
-"""Results of units of work in files, so that a run that stopped can continue.
+"""Store results of units of work in files, such that a run that was stopped can continue.
 
-A file is written completely or not at all, named by what decides its content, and sealed with a checksum that is
-verified whenever it is read. `calibrant.lab.runner` computes what is missing.
+A file is written completely or not at all. Its name identifies everything that determines its content, and its
+checksum is verified whenever it is read. `calibrant.lab.runner` computes the missing files.
 """
 
 import contextlib
@@ -24,18 +24,18 @@ State = Literal["done", "missing", "damaged"]
 
 
 class Unit(Protocol):
-    """What is computed in one go and kept as one file."""
+    """A unit of work, whose result is one file."""
 
     @property
     def filename(self) -> str:
-        """Name of the file; no other unit has it, nor the same unit with other settings."""
+        """Name of the file, unique among units and settings."""
 
 
 Work = TypeVar("Work", bound=Unit)
 
 
 def filename(name: str, digest: str, suffix: str) -> str:
-    """Return the name of the file of a unit, given the checksum of everything that decides its content.
+    """Return the name of a unit's file, given the checksum of everything that determines its content.
 
     Examples
     --------
@@ -62,23 +62,23 @@ class Store:
         return self.steps / unit.filename
 
     def state(self, unit: Unit) -> State:
-        """Return whether the result of a unit exists, unchanged since it was written."""
+        """Return whether the result of a unit exists and is unchanged since it was written."""
         if not self.path(unit).is_file() or not self._seal(unit).is_file():
             return "missing"
         return "damaged" if self.find(unit) is None else "done"
 
     def missing(self, units: Iterable[Work]) -> list[Work]:
-        """Return the units that are still to be computed, or again because their files are damaged."""
+        """Return the units whose files are missing or damaged."""
         return [unit for unit in units if self.find(unit) is None]
 
     def write(self, unit: Unit, content: bytes) -> None:
-        """Write the result of a unit, then its seal: without one the file does not count."""
+        """Write the result of a unit, then its checksum; a file without a checksum counts as missing."""
         self.steps.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
             self._seal(unit).unlink()
         with write_atomically(self.path(unit)) as file:
             file.write(content)
-        # As the command sha256sum writes it and checks it with the option -c.
+        # In the format of the command sha256sum, which can check it with the option -c.
         write_text(self._seal(unit), f"{hashlib.sha256(content).hexdigest()}  {unit.filename}\n")
 
     def read(self, unit: Unit) -> bytes:
@@ -89,13 +89,13 @@ class Store:
         return content
 
     def checkpoint(self, unit: Unit) -> Path:
-        """Return the file that training may continue from; its folder exists."""
+        """Return the path of a unit's checkpoint, and create its folder."""
         folder = self.folder / "checkpoints"
         folder.mkdir(parents=True, exist_ok=True)
         return folder / unit.filename
 
     def drop_checkpoint(self, unit: Unit) -> None:
-        """Remove what is of no use once the unit is done."""
+        """Remove the checkpoint of a completed unit."""
         with contextlib.suppress(FileNotFoundError):
             self.checkpoint(unit).unlink()
 
@@ -126,15 +126,15 @@ def unpack(content: bytes) -> dict[str, NDArray[np.generic]]:
 
 
 def pack_json(record: object) -> bytes:
-    """Return a record as JSON; numbers come back to the last bit."""
+    """Return a record as JSON, from which numbers can be restored to the last bit."""
     return json.dumps(record, indent=1).encode()
 
 
 @contextlib.contextmanager
 def locked(folder: Path, what: str) -> Iterator[None]:
-    """Keep other runs out of a folder, which is made if there is none, while the body runs.
+    """Lock a folder, which is created if needed, against other runs while the body runs.
 
-    The lock belongs to the process: the system releases it however the process ends, so none is left behind.
+    The operating system releases the lock however the process ends.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("a+b") as handle:

@@ -1,4 +1,4 @@
-"""Rankers: ROC curve, area under it, convex hull, and the probabilities that the hull gives to scores."""
+"""The ROC curve of a ranker, the area under it, its convex hull, and the probabilities from the hull."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ from calibrant.roc.ranking import as_ranking, as_scores
 
 
 def roc_curve(scores: object, labels: object, weights: object = None) -> ROCCurve:
-    """Return the ROC curve of scores on any scale, of which only the order counts.
+    """Return the ROC curve of scores; only their order counts, not their scale.
 
     Parameters
     ----------
@@ -23,12 +23,12 @@ def roc_curve(scores: object, labels: object, weights: object = None) -> ROCCurv
     labels : array-like of shape (n,)
         0 or 1, or booleans; both must occur.
     weights : array-like of shape (n,), optional
-        A row of weight 0 counts as absent.
+        A row of weight 0 is ignored.
 
     Returns
     -------
     ROCCurve
-        One step for each distinct score, so ties make slanted lines.
+        One step per distinct score, so ties make sloped lines.
 
     Examples
     --------
@@ -57,7 +57,8 @@ def roc_curve(scores: object, labels: object, weights: object = None) -> ROCCurv
 def auc(scores: object, labels: object, weights: object = None) -> float:
     """Return the area under the ROC curve.
 
-    It is the probability that a positive scores higher than a negative, each drawn by its weight; ties count half.
+    It is the probability that a positive row scores higher than a negative one, each drawn by its weight; ties count
+    half.
 
     Parameters
     ----------
@@ -73,14 +74,14 @@ def auc(scores: object, labels: object, weights: object = None) -> float:
 
 
 def convex_hull(curve: ROCCurve, *, merge_equal: bool = True) -> ConvexHull:
-    r"""Return the upper convex hull of a ROC curve: the best ranking that merging scores can make of it.
+    r"""Return the upper convex hull of a ROC curve: the best ROC curve that merging scores can give.
 
     Parameters
     ----------
     curve : ROCCurve
     merge_equal : bool, default=True
-        Make one segment of neighbours with the same slope. If False, the hull is cut wherever the curve touches it;
-        its shape is the same, but the segments are smaller, which matters to smoothing.
+        Whether neighbouring segments with the same slope are merged. If False, the hull is cut wherever the curve
+        touches it; its shape is the same, but the segments are smaller, which matters for smoothing.
 
     Returns
     -------
@@ -93,9 +94,9 @@ def convex_hull(curve: ROCCurve, *, merge_equal: bool = True) -> ConvexHull:
     :math:`\lambda = (n^+ / P) / (n^- / N)`, so its empirical probability is
     :math:`n^+ / (n^+ + n^-) = \lambda c / (\lambda c + 1)` with :math:`c = P / N`.
 
-    Probabilities read off the hull of few rows overfit: the segments at its ends are short and often of one class, and
-    promise 0 or 1 after a handful of rows. On the rows that made it the hull is always calibrated, which proves
-    nothing. Smooth the counts, and judge on other rows.
+    Probabilities from the hull of few rows overfit: the segments at its ends are short and often have one class, and
+    predict 0 or 1 from a few rows. On its own rows the hull is always calibrated, which proves nothing. Smooth the
+    counts, and evaluate on other rows.
 
     References
     ----------
@@ -139,7 +140,7 @@ def segment_probabilities(hull: ConvexHull, smoothing: Smoothing | None = None) 
     Parameters
     ----------
     hull : ConvexHull
-        Made with `merge_equal=False` if equal neighbours are to be smoothed separately.
+        Build it with `merge_equal=False` to smooth equal neighbours separately.
     smoothing : Smoothing, optional
         Such as `LaplaceCorrection()` or `MEstimate(2, prior="observed")`; by default the empirical probability.
 
@@ -149,8 +150,8 @@ def segment_probabilities(hull: ConvexHull, smoothing: Smoothing | None = None) 
 
     Notes
     -----
-    Smoothing moves small segments further than large ones and may so reverse their order. Where it does, isotonic
-    regression on the smoothed values, with the weight of each segment, restores it.
+    Smoothing moves small segments further than large ones and can therefore reverse their order. Isotonic regression on
+    the smoothed values, with the weight of each segment, then restores it.
 
     Examples
     --------
@@ -164,21 +165,21 @@ def segment_probabilities(hull: ConvexHull, smoothing: Smoothing | None = None) 
 
 
 def hull_probabilities(hull: ConvexHull, scores: object, smoothing: Smoothing | None = None) -> FloatArray:
-    """Return the calibrated probability of the positive class at scores, old or new.
+    """Return the calibrated probability of the positive class for scores of the hull or new ones.
 
     Parameters
     ----------
     hull : ConvexHull
     scores : array-like of shape (n,)
-        On the scale of those behind the hull.
+        On the scale of the scores that the hull was built from.
     smoothing : Smoothing, optional
         As for `segment_probabilities`.
 
     Returns
     -------
     ndarray of shape (n,)
-        Non-decreasing in the score. Between two segments it is halfway between their probabilities: only the order of
-        the scores is known, not their distances. Beyond the first and last segment it is theirs.
+        Non-decreasing in the score. Between two segments it is the mean of their probabilities, because only the order
+        of the scores is known, not their distances. Outside it is that of the first or last segment.
 
     Examples
     --------
@@ -189,14 +190,14 @@ def hull_probabilities(hull: ConvexHull, scores: object, smoothing: Smoothing | 
     values = as_scores(scores)
     ascending = segment_probabilities(hull, smoothing)[::-1]
     last = len(ascending) - 1
-    # The segment at or below each score, and the one at or above it: the same within a segment.
+    # The segment at or below each score, and the one at or above it; inside a segment, they are the same.
     below = (np.searchsorted(hull.lower[::-1], values, side="right") - 1).clip(0, last)
     above = np.searchsorted(hull.upper[::-1], values, side="left").clip(0, last)
     return (ascending[below] + ascending[above]) / 2
 
 
 def _rates(weights: FloatArray) -> FloatArray:
-    """Return the share reached before the first entry and after each one."""
+    """Return the cumulative shares, with a leading 0."""
     total = np.concatenate([[0.0], np.cumsum(weights)])
     return total / total[-1]
 
@@ -206,14 +207,14 @@ def _area(run: FloatArray, rise: FloatArray) -> float:
 
 
 def _dent_areas(curve: ROCCurve, cut: IntArray) -> FloatArray:
-    """Return the area between curve and hull over each stretch from one point they share to the next."""
+    """Return the area between curve and hull between each pair of neighbouring points that they share."""
     run, rise = curve.false_positive_rate, curve.true_positive_rate
     below = np.add.reduceat(np.diff(run) * (rise[1:] + rise[:-1]) / 2, cut[:-1])
     return np.diff(run[cut]) * (rise[cut][1:] + rise[cut][:-1]) / 2 - below
 
 
 def outline(hull: ConvexHull, *, view: Literal["class", "top-label"] = "class", n_points: int = 300) -> ROCOutline:
-    """Return a hull and its curve with few enough points to be drawn and written out.
+    """Return a hull and its curve, thinned out for drawing and writing.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def outline(hull: ConvexHull, *, view: Literal["class", "top-label"] = "class", 
         What is ranked.
     n_points : int, default=300
         About this many points of the curve are kept, at equal steps of the sum of both rates; a shorter curve is kept
-        whole. So the outline lies nowhere further than one step from the curve.
+        whole. So the outline is never further than one step from the curve.
 
     Examples
     --------
@@ -249,7 +250,7 @@ def outline(hull: ConvexHull, *, view: Literal["class", "top-label"] = "class", 
 
 
 def calibration_map(hull: ConvexHull, smoothing: Smoothing | None = None, *, name: str | None = None) -> CalibrationMap:
-    """Return the map from scores to calibrated probabilities that a hull stands for.
+    """Return the map from scores to calibrated probabilities that a hull defines.
 
     Parameters
     ----------
@@ -257,12 +258,12 @@ def calibration_map(hull: ConvexHull, smoothing: Smoothing | None = None, *, nam
     smoothing : Smoothing, optional
         As for `segment_probabilities`.
     name : str, optional
-        What to call the map in a legend; by default "empirical probability", or the smoothing.
+        The name of the map in a legend; by default "empirical probability", or the smoothing.
 
     Returns
     -------
     CalibrationMap
-        The values that `hull_probabilities` gives to scores, for drawing or writing out.
+        The values of `hull_probabilities`, for drawing or writing.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Pools of adjacent scores: merging neighbours that violate the order, as isotonic regression and the ROC hull do.
+"""Pool adjacent violators, as isotonic regression and the ROC convex hull do.
 
-Everywhere, entry j of `positives` and `negatives` is the weight of the two classes at the j-th highest score. A list of
-bounds 0 = b_0 < ... < b_s = m stands for the pools b_i to b_(i+1) - 1.
+In all functions, entry j of `positives` and `negatives` is the weight of the two classes at the j-th highest score.
+Bounds 0 = b_0 < ... < b_s = m denote the pools b_i to b_(i+1) - 1.
 """
 
 from fractions import Fraction
@@ -14,10 +14,10 @@ from calibrant._core.isotonic import isotonic_regression
 from calibrant.results import ConvexHull, ROCCurve
 
 ROUNDING = 1e-12
-"""Pools whose probabilities agree within this, relatively, are equal, unless counts allow exact comparison."""
+"""Pools whose probabilities agree within this relative error are equal, unless counts allow an exact comparison."""
 
 EXACT = 2.0**53
-"""Products of whole numbers below this are exact in double precision."""
+"""Products of integers below this are exact in double precision."""
 
 
 def pool(positives: FloatArray, negatives: FloatArray) -> IntArray:
@@ -33,14 +33,14 @@ def pool(positives: FloatArray, negatives: FloatArray) -> IntArray:
 
 
 def split_equal(positives: FloatArray, negatives: FloatArray, bounds: IntArray) -> IntArray:
-    """Return the bounds of the smallest pools with the same probabilities as the given ones.
+    """Return the bounds of the smallest pools with the same probabilities as the given pools.
 
-    These are what merging strict violators alone makes. They end wherever the ROC curve touches its hull.
+    They result from merging only strict violators, and end wherever the ROC curve touches its hull.
     """
     positives, negatives, tolerance = _comparable(positives, negatives)
     lengths = np.diff(bounds)
     a, b = _sums(positives, bounds), _sums(negatives, bounds)
-    # The distance to the chord sums to zero over each pool, so no rounding is carried from pool to pool.
+    # The distance to the chord sums to zero over each pool, so rounding errors do not accumulate across pools.
     depth = np.cumsum(positives * np.repeat(b, lengths) - negatives * np.repeat(a, lengths))
     before = np.concatenate([[0.0], depth])[bounds[:-1]]
     touches = np.abs(depth - np.repeat(before, lengths)) <= tolerance * np.repeat(a * b, lengths)
@@ -49,9 +49,9 @@ def split_equal(positives: FloatArray, negatives: FloatArray, bounds: IntArray) 
 
 
 def merge_violators(positives: FloatArray, negatives: FloatArray) -> IntArray:
-    """Return the merges of pool-adjacent-violators from the highest score down, one row (start, middle, stop) each.
+    """Return the merges of pool-adjacent-violators from the highest score down, as rows (start, middle, stop).
 
-    Only strict violators are merged. The order of the merges is that of working by hand, hence a loop.
+    Only strict violators are merged. The loop keeps the order of merges that working by hand would have.
     """
     positives, negatives, tolerance = _comparable(positives, negatives)
     pools: list[tuple[int, float, float]] = []
@@ -71,7 +71,7 @@ def merge_violators(positives: FloatArray, negatives: FloatArray) -> IntArray:
 
 
 def merging_steps(hull: ConvexHull) -> list[str]:
-    r"""Write the probabilities of the rows before the merging of adjacent violators and after each step.
+    r"""Return the probabilities of the rows as text, before adjacent violators are merged and after each merge.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def merging_steps(hull: ConvexHull) -> list[str]:
     Returns
     -------
     list of str
-        Rows from the highest score to the lowest; brackets hold the rows of one pool. Probabilities are fractions
-        where the weights are whole numbers. The length of all lines together grows with the square of the number of
-        rows: this is for small examples.
+        Rows from the highest score to the lowest; brackets enclose the rows of one pool. Probabilities are fractions if
+        the weights are integers. The total length grows with the square of the number of rows, so this is for small
+        examples.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _sums(values: FloatArray, bounds: IntArray) -> FloatArray:
 
 
 def _comparable(positives: FloatArray, negatives: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Return weights whose products neither over- nor underflow, and the relative tolerance of these products."""
+    """Return weights whose products neither overflow nor underflow, and the relative tolerance of the products."""
     sizes = positives.sum(), negatives.sum()
     if max(sizes) < EXACT and sizes[0] * sizes[1] < EXACT and not np.any(positives % 1) and not np.any(negatives % 1):
         return positives, negatives, 0.0

@@ -1,4 +1,4 @@
-"""Raw scores of a ranker and binary labels to clean arrays."""
+"""Convert and check raw scores of a ranker and binary labels."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from calibrant.exceptions import InputError
 
 
 def as_ranking(scores: object, labels: object, weights: object) -> tuple[FloatArray, BoolArray, FloatArray]:
-    """Return scores, whether each row is positive, and weights, of the rows that have weight."""
+    """Return the scores, whether each row is positive, and the weights, of the rows with positive weight."""
     raw_scores, raw_labels = convert(scores, "scores"), convert(labels, "labels")
     raw_weights = None if weights is None else convert(weights, "weights")
     check_alignment(raw_scores, raw_labels)
@@ -22,8 +22,8 @@ def as_ranking(scores: object, labels: object, weights: object) -> tuple[FloatAr
     found = np.unique(positive[present]).astype(int).tolist()
     if len(found) < 2:
         raise InputError(
-            f"labels must hold both classes, but all rows with weight are {found[0]}. "
-            "A ranking of one class has no ROC curve and no AUC: add rows of the other."
+            f"labels must hold both classes, but all rows with positive weight are {found[0]}. "
+            "With one class there is no ROC curve and no AUC: add rows of the other."
         )
     return values[present], positive[present], mass[present]
 
@@ -42,8 +42,8 @@ def _as_column(raw: Raw) -> FloatArray:
     missing = np.isnan(values[:, 0])
     if missing.any():
         raise InputError(
-            f"scores must be numbers that can be ordered, but row {int(missing.argmax())} is nan "
-            f"({int(missing.sum())} of {len(values)} rows are). Drop or repair them."
+            f"scores must not be NaN, but row {int(missing.argmax())} is nan "
+            f"({int(missing.sum())} of {len(values)} rows). Drop or repair such rows."
         )
     return values[:, 0]
 

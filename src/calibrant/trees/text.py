@@ -22,7 +22,7 @@ LEAF = -1
 
 
 def leaf_numbers(tree: "DecisionTreeClassifier") -> IntArray:
-    """Return the number of each node of a fitted scikit-learn tree among its leaves, from the left; -1 for others."""
+    """Return for each node of a fitted scikit-learn tree its number among the leaves, from the left, or -1."""
     numbers = np.full(tree.tree_.node_count, -1)
     leaves = [node for node, _, _ in _walk(tree) if tree.tree_.children_left[node] == LEAF]
     numbers[leaves] = np.arange(len(leaves))
@@ -30,7 +30,7 @@ def leaf_numbers(tree: "DecisionTreeClassifier") -> IntArray:
 
 
 def draw_tree(tree: "ProbabilityTree", feature_names: Sequence[str] | None = None, *, digits: int = 3) -> str:
-    """Draw a fitted probability tree as text, with the counts and probabilities of every leaf.
+    """Return a fitted probability tree as text, with the counts and probabilities of each leaf.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def draw_tree(tree: "ProbabilityTree", feature_names: Sequence[str] | None = Non
     Returns
     -------
     str
-        One line a node. A row goes where the answer to the question leads; leaves are numbered as `apply` does.
+        One line per node; leaves are numbered as in `apply`.
 
     Examples
     --------
@@ -72,9 +72,9 @@ def draw_tree(tree: "ProbabilityTree", feature_names: Sequence[str] | None = Non
 
 
 def _walk(tree: "DecisionTreeClassifier") -> Iterator[tuple[int, str, str]]:
-    """Yield every node from left to right, parents first, with its indentation and its branch in a drawing."""
+    """Yield each node from left to right, parents first, with its indentation and branch in a drawing."""
     left, right = tree.tree_.children_left.tolist(), tree.tree_.children_right.tolist()
-    # A stack, because a tree may be deeper than Python recurses.
+    # A stack, because a tree may be deeper than Python's recursion limit.
     stack = [(0, "", "", "")]
     while stack:
         node, indent, branch, below = stack.pop()
@@ -85,7 +85,7 @@ def _walk(tree: "DecisionTreeClassifier") -> Iterator[tuple[int, str, str]]:
 
 
 def feature_names_of(tree: "ProbabilityTree", names: Sequence[str] | None) -> list[str]:
-    """Return the names given, or those seen in fitting, or numbered ones."""
+    """Return the given names, or those seen in fitting, or x0, x1, ..."""
     if names is None:
         return [str(name) for name in getattr(tree, "feature_names_in_", _numbered(tree.n_features_in_))]
     if len(names) != tree.n_features_in_:
@@ -116,7 +116,7 @@ def tree_diagram(tree: "ProbabilityTree", feature_names: Sequence[str] | None = 
     Returns
     -------
     TreeDiagram
-        What `calibrant.plots.plot_tree` draws. `draw_tree` draws the same as text.
+        The input of `calibrant.plots.plot_tree`. `draw_tree` shows the same as text.
 
     Examples
     --------

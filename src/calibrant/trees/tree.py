@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    r"""A decision tree whose leaves predict the class frequencies of the training rows they hold.
+    r"""A decision tree whose leaves predict the class frequencies of their training rows.
 
-    Two instances are alike if they fall into the same leaf, and the probability of a class is its share among the
-    instances that are alike.
+    Two instances are similar if they are in the same leaf; the probability of a class is its share among similar
+    instances.
 
     Parameters
     ----------
     smoothing : Smoothing, optional
-        `LaplaceCorrection()`, `MEstimate(m, prior)` or `RelativeFrequency()`, which None means too.
+        `LaplaceCorrection()`, `MEstimate(m, prior)` or `RelativeFrequency()`, which is the default.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        What a split reduces. Gini impurity is twice the refinement loss per row, so "gini" makes the split that lowers
-        the squared error of the unsmoothed tree most.
+        What a split reduces. Gini impurity is twice the refinement loss per row, so "gini" chooses the split that
+        lowers the squared error of the unsmoothed tree most.
     max_leaf_nodes : int, optional
         Largest number of leaves, grown best first. 1 is allowed, unlike in scikit-learn.
     max_depth : int, optional
@@ -47,19 +47,18 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     tree_ : sklearn.tree.DecisionTreeClassifier
         The tree that finds the leaves.
     leaf_counts_ : ndarray of shape (L, K)
-        Weight of the training rows of each class in every leaf, from left to right.
+        Weight of the training rows of each class in each leaf, from left to right.
     leaf_probs_ : ndarray of shape (L, K)
         The smoothed frequencies.
     leaf_decisions_ : ndarray of shape (L,)
-        Index of the class that `decide` chooses in every leaf.
+        Index of the class that `decide` chooses in each leaf.
 
     Notes
     -----
-    The extremes need no code of their own. `max_leaf_nodes=1`: everything is alike, and the prediction is the share of
-    each class in the training data. No limits at all: the tree grows until its leaves are pure and, without smoothing,
-    gives every training row probability 1 of its class (or its share, among rows that are equal): it memorises. On the
-    training rows its squared error is then 0, or what equal rows of different classes leave; that cannot be expected
-    of new rows.
+    With `max_leaf_nodes=1` all instances are similar, and the prediction is the share of each class in the training
+    data. Without limits the tree grows until its leaves are pure; without smoothing it then gives the class of every
+    training row probability 1 (or its share among identical rows): it memorises. On the training rows its squared error
+    is then 0, apart from identical rows of different classes; new rows have a larger error.
 
     `tree_` compares features in single precision. A row of weight 0 adds nothing to splits and counts, but its class
     is one of the K classes.
@@ -118,7 +117,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self
 
     def apply(self, X: object) -> IntArray:
-        """Return the number of the leaf that each row falls into, counted from the left."""
+        """Return the number of the leaf of each row, counted from the left."""
         from sklearn.utils.validation import validate_data
 
         check_is_fitted(self)
@@ -151,7 +150,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         ).fit(X, labels, sample_weight=weights)
 
     def __sklearn_tags__(self) -> "Tags":
-        """Tell scikit-learn that sparse matrices and missing values are fine."""
+        """Return scikit-learn's tags: sparse matrices and missing values are supported."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
@@ -166,8 +165,8 @@ def decide(probs: object, threshold: float = 0.5) -> IntArray:
     probs : array-like of shape (n, K) or (n,)
         As for `Predictions`.
     threshold : float, default=0.5
-        Of two classes, class 1 is chosen if its probability is at least this, compared at 12 decimals. Of more, the
-        most probable is chosen, the lowest index in a tie, and the threshold does not apply.
+        With two classes, class 1 is chosen if its probability is at least this, compared at 12 decimals. With more, the
+        most probable class is chosen, in a tie the one with the lowest index, and the threshold does not apply.
 
     Returns
     -------
@@ -183,12 +182,12 @@ def decide(probs: object, threshold: float = 0.5) -> IntArray:
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1, but is {threshold!r}.")
     if matrix.shape[1] > 2 and threshold != 0.5:
-        raise InputError(f"threshold is for two classes, but probs has {matrix.shape[1]}. Leave it out.")
+        raise InputError(f"threshold applies only to two classes, but probs has {matrix.shape[1]}. Leave it out.")
     return _decide(matrix, threshold)
 
 
 def _decide(probs: FloatArray, threshold: float) -> IntArray:
     if probs.shape[1] == 2:
-        # Rounding in a quotient of counts must not decide.
+        # Rounding errors in a quotient of counts must not change the decision.
         return (comparable(probs[:, 1]) >= comparable(np.asarray(threshold))).astype(np.int64)
     return probs.argmax(axis=1)

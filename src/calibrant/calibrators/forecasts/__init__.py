@@ -1,19 +1,19 @@
 """Calibrators of predictive distributions: estimators that learn from `Forecasts`.
 
-Every one has
+Each of them has
 
-* ``fit(forecasts) -> self``, where row weights count as copies;
-* ``apply(distribution) -> Distribution``, a calibrated law for every law, which all metrics take as they do others;
+* ``fit(forecasts) -> self``, where a row of weight w counts as w copies;
+* ``apply(distribution) -> Distribution``, with one calibrated distribution per row, which all metrics accept;
 * ``calibrate(forecasts) -> Forecasts``, the same with the targets; also as ``calibrate(calibrator, forecasts)``;
-* ``suits(distribution)``, whether it takes such laws, and about itself `accepts`, `n_parameters`, `keeps_mean`,
-  `keeps_median`, `has_density`, `guarantee`, `gives`, `least_rows` and `use_when`.
+* ``suits(distribution)``, whether it accepts such distributions, and the attributes `accepts`, `n_parameters`,
+  `keeps_mean`, `keeps_median`, `has_density`, `guarantee`, `gives`, `least_rows` and `use_when`.
 
-Conformal intervals (`gives` is "intervals") have besides ``interval(distribution)``, with groups or ratios of
-densities. `coverage_test` tests what they promise, and `check_intervals` holds out rows to do so. Their `apply` returns
-`Quantiles` with the ends as columns, for metrics of that level.
+Conformal intervals (`gives` is "intervals") also have ``interval(distribution)``, with groups or density ratios.
+`coverage_test` tests their guarantee, and `check_intervals` holds out rows to do so. Their `apply` returns `Quantiles`
+with the interval ends as columns, for metrics of that level.
 
-`FORECAST_CALIBRATORS` has them by name, compositions such as "shift-scale>pit" included; `parse_forecast` builds one
-from a name as people write it. ``save`` and ``load`` of `calibrant.calibrators` keep them in files, and
+`FORECAST_CALIBRATORS` lists them by name, including compositions such as "shift-scale>pit"; `parse_forecast` builds one
+from any accepted spelling. ``save`` and ``load`` of `calibrant.calibrators` store them in files, and
 ``calibrant.recommend(forecasts)`` and ``calibrant.fix(forecasts)`` choose between them.
 """
 

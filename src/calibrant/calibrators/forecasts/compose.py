@@ -1,4 +1,4 @@
-"""Calibrators of predictive distributions one after another, also by name."""
+"""Compositions of calibrators of predictive distributions, and their table of names."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -22,7 +22,7 @@ class ForecastCompose(ForecastCalibrator):
     Parameters
     ----------
     stages : list of ForecastCalibrator
-        In order of application. Each is fitted to the output of the ones before it, on the same rows.
+        In order of application. Each is fitted to the output of the previous ones, on the same rows.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class ForecastCompose(ForecastCalibrator):
 
     @property
     def keeps_mean(self) -> bool:  # type: ignore[override]  # of all stages
-        """Whether all stages do."""
+        """Whether all stages keep it."""
         return all(stage.keeps_mean for stage in self._members())
 
     @property
     def keeps_median(self) -> bool:  # type: ignore[override]  # of all stages
-        """Whether all stages do."""
+        """Whether all stages keep it."""
         return all(stage.keeps_median for stage in self._members())
 
     @property
@@ -67,7 +67,7 @@ class ForecastCompose(ForecastCalibrator):
 
     @property
     def guarantee(self) -> Guarantee:  # type: ignore[override]  # of all stages
-        """None: the last stage has seen the rows that the others were fitted to."""
+        """No guarantee for several stages: the last one is fitted to the rows that the others were fitted to."""
         members = self._members()
         return members[0].guarantee if len(members) == 1 else "none"
 
@@ -78,7 +78,7 @@ class ForecastCompose(ForecastCalibrator):
 
     @property
     def least_rows(self) -> int:  # type: ignore[override]  # of all stages
-        """The largest of the stages."""
+        """The largest number that a stage needs."""
         return max(stage.least_rows for stage in self._members())
 
     def _members(self) -> list[ForecastCalibrator]:
@@ -104,13 +104,13 @@ class ForecastCompose(ForecastCalibrator):
 FORECAST_CALIBRATORS: CalibratorTable[ForecastCalibrator] = CalibratorTable('"scale" or "shift-scale>pit"')
 """Every calibrator of predictive distributions by its name on the command line; calling the value builds a fresh one.
 
-Names joined by ">", such as "shift-scale>pit", are found too: they build a composition, in order of application. The
-rows stand in `calibrant.calibrators.forecasts`.
+Names joined by ">", such as "shift-scale>pit", build a composition, in order of application. The rows are in
+`calibrant.calibrators.forecasts`.
 """
 
 
 def forecast_calibrator_name(name: str) -> str:
-    """Return the name in FORECAST_CALIBRATORS, or the composition of such names, that a name stands for.
+    """Return the name in FORECAST_CALIBRATORS, or the composition of such names, that a spelling stands for.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def forecast_calibrator_name(name: str) -> str:
 
 
 def parse_forecast(name: str) -> ForecastCalibrator:
-    """Return the calibrator of forecasts of a name, or the composition of names joined by ">".
+    """Return the calibrator of forecasts with a name, or the composition of names joined by ">".
 
     Examples
     --------
@@ -132,5 +132,5 @@ def parse_forecast(name: str) -> ForecastCalibrator:
 
 
 def composed_forecasts(builders: list[Callable[..., ForecastCalibrator]]) -> ForecastCalibrator:
-    """Return the composition of what several rows of the table build."""
+    """Return the composition of the calibrators that several rows of the table build."""
     return ForecastCompose([build() for build in builders])

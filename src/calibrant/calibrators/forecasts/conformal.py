@@ -1,4 +1,4 @@
-"""Intervals that cover new targets with a guarantee, whatever the forecasts are worth."""
+"""Prediction intervals with guaranteed coverage, whatever the quality of the forecasts."""
 
 from typing import ClassVar, Literal, Self
 
@@ -18,7 +18,7 @@ from calibrant.results import PredictionIntervals
 
 
 class Conformal(ForecastCalibrator):
-    """Base of the conformal intervals: a score, a level, and whether the tails are treated apart."""
+    """Base of the conformal intervals: a score, a level, and whether the tails have separate thresholds."""
 
     n_parameters: ClassVar[str] = "1 or 2"
     accepts: ClassVar[str] = "interval"
@@ -29,15 +29,15 @@ class Conformal(ForecastCalibrator):
     tails: str
 
     def fit(self, forecasts: Forecasts, column: object = None, /) -> Self:
-        """Learn from forecasts and, if it is used, the group or the ratio of each row."""
+        """Learn from forecasts and, optionally, the group or the density ratio of each row."""
         raise NotImplementedError
 
     def interval(self, distribution: Distribution, column: object = None, /) -> PredictionIntervals:
-        """Return an interval for every law."""
+        """Return one interval per row."""
         raise NotImplementedError
 
     def _apply(self, distribution: Distribution) -> Distribution:
-        """Return the ends as quantiles at both levels, and the median between them."""
+        """Return the ends as quantiles at both levels, and the median limited to the interval."""
         found = self.interval(distribution)
         middle = np.clip(distribution.quantile(0.5), found.low, found.high)
         tail = (1 - self.level) / 2
@@ -53,7 +53,7 @@ class Conformal(ForecastCalibrator):
         return CONFORMAL_SCORES[self.score]
 
     def _excesses(self, forecasts: Forecasts) -> list[FloatArray]:
-        """Return the scores of the rows: of both sides, or the larger one."""
+        """Return the scores of the rows: those of both sides, or the larger one."""
         below, above = self._check_settings().excesses(forecasts.distribution, forecasts.targets, self.level)
         return [below, above] if self.tails == "each" else [np.maximum(below, above)]
 
@@ -69,29 +69,30 @@ def _thresholds(groups: NDArray[np.str_], thresholds: FloatArray, ranks: IntArra
 
 
 class ConformalIntervals(Conformal):
-    r"""Prediction intervals by split-conformal prediction, for all rows or for each group.
+    r"""Prediction intervals by split-conformal prediction, for all rows together or per group.
 
     Parameters
     ----------
     level : float, default=0.9
-        Probability with which a new target is in its interval, at least.
+        Least probability that a new target is in its interval.
     score : {"normalised", "absolute", "quantiles", "pit"}, default="normalised"
         What is compared: errors in units of the predicted spread, errors, distances from the predicted quantiles
         (conformalised quantile regression, CQR), or distances of the transforms F(y) from 1/2.
     tails : {"joint", "each"}, default="joint"
-        "joint": one threshold for both sides. "each": a threshold for each side at half the rest of the level.
+        "joint": one threshold for both sides. "each": a threshold per side, each with half the miscoverage.
     guarantee_of : {"average", "confidence"}, default="average"
-        "average": the level is reached on average over rows to fit. "confidence": it is reached with the probability
-        `confidence` by the rows of this fit (a tolerance interval), which takes a higher rank.
+        "average": the level is reached on average over sets of rows to fit. "confidence": it is reached with
+        probability `confidence` over these sets (a tolerance interval), which takes a higher rank.
     confidence : float, default=0.95
 
     Attributes
     ----------
     groups_ : ndarray of str, of shape (G,)
-        Names of the groups of the fit; one empty name without groups.
+        Names of the groups of the fit; a single empty name without groups.
     thresholds_ : ndarray of shape (G, 1) or (G, 2)
-        The scores that decide; infinite if there are too few rows.
+        The threshold scores; infinite if there are too few rows.
     ranks_, n_fitted_ : ndarray of shape (G,)
+        Rank of the threshold (0 if weights differ from 1), and number of rows, of each group.
 
     Notes
     -----
@@ -100,12 +101,13 @@ class ConformalIntervals(Conformal):
 
     .. math:: 1 - \alpha \le P(\text{covered}) < 1 - \alpha + \frac{1}{n + 1},
 
-    the second part without ties. Given the rows of the fit the coverage is random, with the law Beta(k, n + 1 - k).
-    For a confidence, k is the least rank for which that law exceeds the level with that probability. With groups
-    (Mondrian), the rule holds inside each: a group with too few rows, or unseen, has infinite intervals.
+    the upper bound only without ties. The coverage depends on the rows of the fit; over these it has the distribution
+    Beta(k, n + 1 - k). For a confidence, k is the least rank for which that distribution exceeds the level with that
+    probability. With groups (Mondrian), the rule applies within each group; a group with too few rows, or an unseen
+    one, has infinite intervals.
 
-    Nothing is promised if the rows of the fit chose the score or the level, if another calibrator was fitted to them
-    before, if rows have an order in time, or if clusters of rows are in both parts. The coverage for a given x may
+    There is no guarantee if the rows of the fit were used to choose the score or the level or to fit another calibrator
+    before, if the rows are ordered in time, or if clusters of rows are in both parts. The coverage for a given x may
     differ from the level.
 
     References
@@ -126,7 +128,7 @@ class ConformalIntervals(Conformal):
     ([2.0], [18.0])
     """
 
-    use_when: ClassVar[str] = "Intervals of one level with a guarantee are wanted, and the whole distribution is not."
+    use_when: ClassVar[str] = "Intervals of one level with a guarantee are needed, not the whole distribution."
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("groups_", "thresholds_", "ranks_", "n_fitted_"), _thresholds, "must be one entry per group"),
     )
@@ -147,7 +149,7 @@ class ConformalIntervals(Conformal):
 
     @property
     def guarantee(self) -> Guarantee:  # type: ignore[override]  # by what was fitted
-        """Of every group, if there are groups."""
+        """The guarantee: per group, if there are groups."""
         return "per group" if len(getattr(self, "groups_", ())) > 1 else "marginal coverage"
 
     def fit(self, forecasts: Forecasts, groups: object = None) -> Self:
@@ -158,7 +160,7 @@ class ConformalIntervals(Conformal):
         forecasts : Forecasts
             A row of weight w counts as w copies.
         groups : array-like of shape (n,), optional
-            The group of each row: the guarantee then holds in each.
+            The group of each row; the guarantee then holds in each group.
         """
         used = self._checked(forecasts)
         names = _as_groups(groups, forecasts.n_samples)[forecasts.weights > 0]
@@ -194,7 +196,7 @@ class ConformalIntervals(Conformal):
         return confident_rank(total, self._level_of_each, 1 - misses)
 
     def interval(self, distribution: Distribution, groups: object = None) -> PredictionIntervals:
-        """Return an interval for every law; with groups, those of the rows have to be given.
+        """Return one interval per row; if it was fitted with groups, the groups of the rows are required.
 
         Parameters
         ----------
@@ -224,16 +226,16 @@ class ConformalIntervals(Conformal):
         )
 
     def _ranks_of_coverage(self) -> IntArray:
-        """Return k for the law Beta(k, n + 1 - k) of the coverage; 0 where it is not known."""
+        """Return k for the distribution Beta(k, n + 1 - k) of the coverage, or 0 if it is unknown."""
         if self.tails == "joint":
             return np.minimum(self.ranks_, self.n_fitted_ + 1)
-        # Between two order statistics of one number there are as many spacings as their ranks differ by.
+        # Two order statistics enclose as many spacings as their ranks differ by.
         between = np.clip(2 * self.ranks_ - self.n_fitted_ - 1, 0, self.n_fitted_ + 1)
         return np.where((self.score == "quantiles") | (self.ranks_ == 0), 0, between)
 
 
 def _as_groups(groups: object, n: int) -> NDArray[np.str_]:
-    """Return the name of the group of every row as a string."""
+    """Return the name of each row's group as a string."""
     if groups is None:
         return np.full(n, "")
     names = np.array([str(name) for name in np.asarray(groups).tolist()])

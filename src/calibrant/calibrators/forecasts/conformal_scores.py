@@ -12,7 +12,7 @@ from calibrant.forecasts import Distribution
 
 
 class Reference(NamedTuple):
-    """An interval for each row, which is widened or narrowed, and the unit in which that is done."""
+    """One interval per row, which is widened or narrowed, and the unit of the widening."""
 
     low: FloatArray
     high: FloatArray
@@ -20,7 +20,7 @@ class Reference(NamedTuple):
 
 
 def _same(_law: Distribution, numbers: FloatArray) -> FloatArray:
-    """Return the numbers as they are."""
+    """Return the numbers unchanged."""
     return numbers
 
 
@@ -31,9 +31,9 @@ class ConformalScore:
     Attributes
     ----------
     reference : callable
-        From laws and a level to the reference intervals.
+        Maps distributions and a level to the reference intervals.
     position, value : callable
-        From laws and targets to the line of the reference intervals, and back.
+        Map targets to the axis of the reference intervals, given the distributions, and back.
     """
 
     reference: Callable[[Distribution, float], Reference]
@@ -41,7 +41,7 @@ class ConformalScore:
     value: Callable[[Distribution, FloatArray], FloatArray] = _same
 
     def excesses(self, law: Distribution, y: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return how far targets are below and above the reference, in its unit; negative if they are not."""
+        """Return how far targets are below and above the reference, in its unit; negative if they are inside."""
         low, high, unit = self.reference(law, level)
         x = self.position(law, y)
         return (low - x) / unit, (x - high) / unit
@@ -50,7 +50,7 @@ class ConformalScore:
     def interval(
         self, law: Distribution, below: FloatArray, above: FloatArray, level: float
     ) -> tuple[FloatArray, FloatArray, int]:
-        """Return the reference widened by these scores, and in how many rows the ends had crossed."""
+        """Return the reference widened by these scores, and in how many rows the ends crossed."""
         reference = self.reference(law, level)
         low, high = reference.low - below * reference.unit, reference.high + above * reference.unit
         crossed = low > high

@@ -1,4 +1,4 @@
-"""Calibrators of forecasts that are ensembles, or columns of quantiles."""
+"""Calibrators of ensemble forecasts, and of quantile forecasts."""
 
 from typing import ClassVar, Literal
 
@@ -15,36 +15,36 @@ from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
 
 
 class EnsembleInflation(ForecastCalibrator):
-    r"""Shift the members of every ensemble, and multiply their distances from their mean by one factor.
+    r"""Shift the members of each ensemble, and multiply their distances from their mean by one factor.
 
     Parameters
     ----------
     score : {"crps", "moments"}, default="crps"
         "crps": shift and factor minimise the fair CRPS (for vectors, the fair energy score). "moments": they match
-        the first two moments, which takes no search.
+        the first two moments, in closed form.
 
     Attributes
     ----------
     shift_ : ndarray of shape (d,)
-        a, one number per coordinate of the targets.
+        The shift a, one number per coordinate of the targets.
     factor_ : float
         Above 1 if the ensembles were too narrow.
 
     Notes
     -----
-    Members become :math:`M + a + k (x - M)`, where M is the mean of the row's members. So members keep their order,
-    and vectors the dependence between coordinates. By moments a is the mean of :math:`y - M` and
+    Members become :math:`M + a + k (x - M)`, where M is the mean of the row's members. So members keep their order, and
+    vectors keep the dependence between coordinates. With "moments", a is the mean of :math:`y - M` and
 
     .. math:: k^2 = \frac{\overline{(y - M - a)^2}}{(1 + 1 / m) \overline{s^2}},
 
-    with the variance :math:`s^2` of the m members, divided by m - 1, since a target that is exchangeable with
-    them has the variance :math:`(1 + 1 / m) s^2` about M. The fair score is convex in both numbers.
+    where :math:`s^2` is the variance of the m members, with the divisor m - 1: a target that is exchangeable with them
+    has the variance :math:`(1 + 1 / m) s^2` about M. The fair score is convex in a and k.
 
-    The fair score takes members for independent draws of one law. Once they were moved away from their own mean they
-    are not: the score then rewards a factor that is too large, the more so the fewer members there are. On simulated
-    ensembles with 0.6 times the right spread, the factor by moments is 1.58, 1.63 and 1.65 for 5, 10 and 20 members,
-    that by the score 2.50, 2.00 and 1.82, after which targets lie too near to the middle. So ensembles of fewer than
-    50 members should be inflated by moments.
+    The fair score assumes that members are independent draws from one distribution. After they were moved relative to
+    their own mean they are not, and the score rewards a factor that is too large, the more so the fewer members there
+    are. On simulated ensembles with 0.6 times the right spread, the factor by moments is 1.58, 1.63 and 1.65 for 5, 10
+    and 20 members, and that by the score is 2.50, 2.00 and 1.82, after which targets are too close to the middle. So
+    ensembles of fewer than 50 members should be inflated by moments.
 
     References
     ----------
@@ -80,7 +80,7 @@ class EnsembleInflation(ForecastCalibrator):
         draws = law.draws if isinstance(law, Samples) else np.zeros((law.n, 1))
         m = draws.shape[1]
         spread = average(np.square(law.sd()).reshape(law.n, -1).sum(axis=1), weights) * (m + 1) / (m - 1)
-        if (draws == draws[:, :1]).all():  # Their mean is rounded, so that the spread about it need not be 0.
+        if (draws == draws[:, :1]).all():  # The spread about their rounded mean need not be 0.
             spread = 0.0
         refuse_exact(spread, "the members of an ensemble are equal")
         factor = float(np.sqrt(average(np.square(errors - shift).sum(axis=1), weights) / spread))
@@ -99,7 +99,7 @@ def _inflated(law: Distribution, shift: FloatArray, factor: float) -> Distributi
 
 
 def _by_score(forecasts: Forecasts, shift: FloatArray, factor: float) -> tuple[FloatArray, float]:
-    """Return shift and factor of the least fair score, sought from those given."""
+    """Return the shift and factor that minimise the fair score; the search starts at those given."""
     law, y, weights = forecasts.distribution, forecasts.targets, forecasts.weights
     spread = average(law.mean_spread(fair=True), weights)
     unit = factor * spread
@@ -119,13 +119,13 @@ def _shifts(levels: FloatArray, shifts: FloatArray) -> bool:
 
 
 class QuantileShift(ForecastCalibrator):
-    r"""Add to each column of quantiles the number that makes it cover what its level says.
+    r"""Shift each column of quantiles such that it covers its level.
 
     Parameters
     ----------
     outward : bool, default=False
-        Whether columns below the median are lower limits, which at most their level of the targets may lie below.
-        By default every column has at least its level of the targets below or at it.
+        Whether columns below the median are lower limits: the share of targets below them is at most their level. By
+        default the share of targets at or below every column is at least its level.
 
     Attributes
     ----------
@@ -135,10 +135,10 @@ class QuantileShift(ForecastCalibrator):
 
     Notes
     -----
-    At level q, the order statistic of :math:`y - Q_q(x)` at rank :math:`\lceil (n + 1) q \rceil` is added, so that new
-    targets have :math:`q \le P(y \le Q_q) < q + 1 / (n + 1)`, if rows are exchangeable. A rank of n + 1 is infinite. A
-    lower limit takes the rank :math:`\lfloor (n + 1) q \rfloor`, and minus infinity for 0. Then each row is sorted,
-    which never makes the pinball loss larger.
+    At level q, the order statistic of :math:`y - Q_q(x)` at rank :math:`\lceil (n + 1) q \rceil` is added, so new
+    targets have :math:`q \le P(y \le Q_q) < q + 1 / (n + 1)` if rows are exchangeable. The order statistic of rank
+    n + 1 is infinity. A lower limit takes the rank :math:`\lfloor (n + 1) q \rfloor`; that of rank 0 is minus infinity.
+    Then each row is sorted, which never increases the pinball loss.
 
     References
     ----------

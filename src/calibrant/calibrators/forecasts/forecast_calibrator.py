@@ -1,4 +1,4 @@
-"""What every calibrator of predictive distributions is."""
+"""The base class of the calibrators of predictive distributions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo, Quantiles, Samples
 
 Guarantee = Literal["none", "marginal coverage", "per group"]
-"""What is promised of new rows that are exchangeable with those of the fit, whatever the forecasts are."""
+"""What is guaranteed for new rows that are exchangeable with those of the fit, whatever the forecasts are."""
 
 
 class Need(NamedTuple):
-    """What a calibrator needs of the laws: how to tell, in words, and what to do without."""
+    """A requirement on distributions: a predicate, its description, and advice if it does not hold."""
 
     holds: Callable[[Distribution], bool]
     words: str
@@ -72,29 +72,29 @@ NEEDS = {
         "Take them of other distributions: Quantiles(levels, distribution.quantile(levels)).",
     ),
 }
-"""What calibrators accept, by the name in `accepts`."""
+"""The requirements of calibrators, by the name in `accepts`."""
 
 
 class ForecastCalibrator(Estimator, ABC):
-    """Base of all calibrators of predictive distributions; a method writes `_fit` and `_apply`.
+    """Base of all calibrators of predictive distributions; a subclass defines `_fit` and `_apply`.
 
-    Row weights of `Forecasts` count as copies, as in all calibrators: a row of weight 2 is there twice.
+    As in all calibrators, a row of weight w counts as w copies.
 
     Attributes
     ----------
     n_parameters : str
-        Numbers learnt.
+        Number of learnt parameters.
     accepts : str
-        Which laws it takes: a name in `NEEDS`.
+        Which distributions it accepts: a name in `NEEDS`.
     keeps_mean, keeps_median : bool
-        Whether means and medians of symmetric laws stay.
+        Whether the means, and the medians, of symmetric distributions do not change.
     has_density : bool
-        Whether the result has a density if the laws have one.
+        Whether the result has a density if the distributions have one.
     guarantee : {"none", "marginal coverage", "per group"}
     gives : {"law", "intervals"}
-        Whether the result is a whole law, to be judged by scores, or only its ends are meant.
+        Whether the result is a whole distribution, to be judged by scores, or only an interval.
     least_rows : int
-        From here on `calibrant.recommend` considers it.
+        Least number of rows for which `calibrant.recommend` considers it.
     use_when : str
         Advice in one sentence.
     dim_ : int
@@ -126,11 +126,11 @@ class ForecastCalibrator(Estimator, ABC):
 
     @abstractmethod
     def _fit(self, forecasts: Forecasts) -> None:
-        """Learn names that end in an underscore; no weight is 0."""
+        """Learn the attributes, whose names end in an underscore; weights are positive."""
 
     @abstractmethod
     def _apply(self, distribution: Distribution) -> Distribution:
-        """Return calibrated laws."""
+        """Return calibrated distributions."""
 
     def fit(self, forecasts: Forecasts) -> Self:
         """Learn from forecasts of rows that the model was not trained on.
@@ -146,7 +146,7 @@ class ForecastCalibrator(Estimator, ABC):
         return self
 
     def apply(self, distribution: Distribution) -> Distribution:
-        """Return calibrated laws for laws, row by row."""
+        """Return one calibrated distribution per row."""
         check_is_fitted(self)
         if not isinstance(distribution, Distribution):
             found = "Forecasts: call calibrate" if isinstance(distribution, Forecasts) else f"{distribution!r:.60}"
@@ -159,16 +159,16 @@ class ForecastCalibrator(Estimator, ABC):
         return self._apply(distribution)
 
     def calibrate(self, forecasts: Forecasts) -> Forecasts:
-        """Return the forecasts with calibrated laws, and targets and weights as they were."""
+        """Return the forecasts with calibrated distributions, and the same targets and weights."""
         calibrated = self.apply(forecasts.distribution)
         return Forecasts._trusted(calibrated, forecasts.targets, forecasts.weights)  # noqa: SLF001 (checked already)
 
     def suits(self, distribution: Distribution) -> bool:
-        """Return whether these are laws that it takes."""
+        """Return whether it accepts these distributions."""
         return NEEDS[self.accepts].holds(distribution)
 
     def _checked(self, forecasts: Forecasts) -> Forecasts:
-        """Return the rows that count."""
+        """Return the rows with positive weight, after checks."""
         if not isinstance(forecasts, Forecasts):
             raise TypeError(
                 f"{type(self).__name__} is fitted to Forecasts(distribution, targets), but got "
@@ -185,15 +185,15 @@ class ForecastCalibrator(Estimator, ABC):
 
 
 class Frame(NamedTuple):
-    """Where laws are, and how wide: what errors are measured in."""
+    """The centres of distributions, and the units in which errors are measured."""
 
     centre: FloatArray
     unit: FloatArray
 
 
 def frame_of(law: Distribution) -> Frame:
-    """Return the means and the scales of named laws, or else the standard deviations, which must be positive."""
-    unit = np.asarray(getattr(law, "scale", None) if hasattr(law, "scale") else law.sd())
+    """Return the means, and as units the scales or, without such a parameter, the standard deviations."""
+    unit = np.asarray(law.scale if hasattr(law, "scale") else law.sd())
     bad = ~((unit > 0) & np.isfinite(unit))
     if bad.any():
         row = int(np.argmax(bad))
@@ -216,7 +216,7 @@ def average(values: FloatArray, weights: FloatArray) -> float:
 
 
 def refuse_exact(spread: float, what: str) -> None:
-    """Refuse a spread of errors of 0: nothing can be learnt from it."""
+    """Refuse a spread of 0, from which nothing can be learnt."""
     if not spread > 0:
         raise InputError(
             f"the spread cannot be learnt, because {what} in every row. Pass rows that the model was not trained on, "

@@ -1,4 +1,4 @@
-"""Prediction intervals judged on rows that they were not fitted to."""
+"""Evaluate prediction intervals on rows that they were not fitted to."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.results import CoveredPart, DrawnIntervals, IntervalCheck, PredictionIntervals
 
 DRAWN = 60
-"""Rows that a figure shows."""
+"""Largest number of rows in a figure."""
 
 BY_CHANCE = 0.95
 LEAST_PVALUE = 0.05
@@ -23,18 +23,18 @@ LEAST_PVALUE = 0.05
 def check_intervals(
     calibrator: Conformal, forecasts: Forecasts, column: object = None, *, rng: Rng = None
 ) -> IntervalCheck:
-    """Fit intervals to one half of the rows, and judge them on the other.
+    """Fit intervals to one half of the rows, and evaluate them on the other.
 
     Parameters
     ----------
     calibrator : ConformalIntervals or WeightedConformalIntervals
-        It is not changed.
+        It is cloned, not changed.
     forecasts : Forecasts
-        Of rows that the model was not trained on.
+        For rows that the model was not trained on.
     column : array-like of shape (n,), optional
-        The groups of the rows or, for weighted intervals, their ratios.
+        The groups of the rows or, for weighted intervals, their density ratios.
     rng : Generator, int or None
-        For the halves.
+        Decides how the rows are halved.
 
     Returns
     -------
@@ -54,7 +54,9 @@ def check_intervals(
     if not isinstance(calibrator, Conformal):
         raise TypeError(f"calibrator must give intervals, as ConformalIntervals() does, but is {calibrator!r:.60}.")
     if forecasts.n_samples < 2:
-        raise InputError("at least two rows are needed, one to fit and one to judge.")
+        raise InputError(
+            f"forecasts must have at least two rows, one to fit and one to evaluate, but have {forecasts.n_samples}."
+        )
     shuffled = np.random.default_rng(rng).permutation(forecasts.n_samples)
     middle = forecasts.n_samples // 2
     first, second = np.sort(shuffled[:middle]), np.sort(shuffled[middle:])
@@ -67,15 +69,15 @@ def check_intervals(
 
 
 def judge_intervals(fitted: Conformal, forecasts: Forecasts, column: object = None) -> IntervalCheck:
-    """Judge fitted intervals on new rows.
+    """Evaluate fitted intervals on new rows.
 
     Parameters
     ----------
     fitted : ConformalIntervals or WeightedConformalIntervals
     forecasts : Forecasts
-        Of rows that are not those of the fit.
+        For rows other than those of the fit.
     column : array-like of shape (n,), optional
-        The groups of these rows or, for weighted intervals, their ratios.
+        The groups of these rows or, for weighted intervals, their density ratios.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def judge_intervals(fitted: Conformal, forecasts: Forecasts, column: object = No
 
 
 class _Ends(NamedTuple):
-    """Intervals before and after, and what they should hold."""
+    """The intervals before and after, with the targets and weights of their rows."""
 
     found: PredictionIntervals
     low_before: FloatArray
@@ -119,7 +121,7 @@ class _Ends(NamedTuple):
 
 
 def _part(ends: _Ends, name: str, rows: BoolArray, group: int | None) -> CoveredPart:
-    """Return what holds of some rows, all of one group of the fit unless `group` is None."""
+    """Return the coverage of some rows, all in one group of the fit unless `group` is None."""
     found, y, weights = ends.found, ends.targets[rows], ends.weights[rows]
     low, high = found.low[rows], found.high[rows]
     low_before, high_before = ends.low_before[rows], ends.high_before[rows]
@@ -142,19 +144,19 @@ def _part(ends: _Ends, name: str, rows: BoolArray, group: int | None) -> Covered
 def _by_chance(
     found: PredictionIntervals, n_rows: int, n_hits: int, group: int | None
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the range of the covered share if the promise holds, and the p-value of so small a one."""
+    """Return the range by chance of the covered share, if the guarantee holds, and the p-value of the observed one."""
     rank = 0 if group is None else int(found.ranks[group])
     n = 0 if group is None else int(found.n_fitted[group])
     if not 0 < rank <= n:
         return None, None, None
     law, tail = coverage_law(n_rows, rank, n), (1 - BY_CHANCE) / 2
-    # Least counts that are not exceeded with these probabilities, up to rounding of the law.
+    # Quantiles of the number of covered rows, up to rounding of its distribution.
     low, high = (int(np.searchsorted(law, q * (1 - SLACK))) / n_rows for q in (tail, 1 - tail))
     return low, high, float(law[n_hits])
 
 
 def _drawn(ends: _Ends) -> DrawnIntervals:
-    """Choose rows evenly from the lowest to the highest forecast."""
+    """Return rows that are evenly spaced from the lowest to the highest forecast."""
     order = np.argsort(ends.low_before + ends.high_before, kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, min(DRAWN, len(order))).round().astype(int)]
     return DrawnIntervals(

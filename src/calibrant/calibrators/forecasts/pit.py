@@ -1,4 +1,4 @@
-"""A map of predicted probabilities, learnt from where targets fell in their laws."""
+"""A map of predicted probabilities, learnt from the probability integral transforms of the targets."""
 
 from typing import ClassVar, Literal
 
@@ -13,44 +13,44 @@ from calibrant.forecasts import Distribution, Forecasts, ProbabilityMap, Recalib
 from calibrant.forecasts.transform import level_shares, pit_limits
 
 MOST_KNOTS, ROWS_PER_KNOT = 10, 20
-"""Of the map with few knots."""
+"""Largest number of knots, and number of rows per knot, with knots="few"."""
 
 LEAST_WITH_ENDS = 5
-"""With fewer knots they are all needed in the middle."""
+"""With fewer knots, all are needed in the middle."""
 
 LEAST, LARGEST = 1e-12, 1.0 - 1e-12
-"""Transforms beyond these count as these: nearer to 1, numbers have too few digits for a map."""
+"""Transforms are limited to this range: closer to 1, floats have too few digits for a map."""
 
 
 class PITMap(ForecastCalibrator):
-    r"""Replace the distribution functions F by R(F), with R the distribution of the transforms F(y).
+    r"""Replace the distribution functions F by R(F), where R is the distribution of the transforms F(y).
 
     Parameters
     ----------
     knots : {"few", "all"} or int, default="few"
-        "few": at most 10, one for 20 rows: the smallest and the largest transform, and equally spaced shares between
-        them; the law has a usable density. "all": one per row.
-        Then quantiles are split-conformal ones, but the density is so rough that the log score is worse by
-        :math:`1 - \gamma = 0.42`, however many rows there are. A number of knots is taken as it is.
+        "few": one per 20 rows, at most 10: the smallest and the largest transform, and equally spaced shares in
+        between; the result has a usable density. "all": one per row. Quantiles are then split-conformal, but the
+        density is so rough that the log score is worse by :math:`1 - \gamma = 0.42` for any number of rows. An integer
+        is the number of knots.
 
     Attributes
     ----------
     levels_, shares_ : ndarray of shape (K,)
-        The knots of R: predicted probabilities, and what they are mapped to.
+        The knots of R: predicted probabilities, and their calibrated values.
 
     Notes
     -----
-    Sorted transforms :math:`u_{(i)}` are mapped to :math:`i / (n + 1)`, with linear pieces between them; equal ones to
-    the largest of their shares, and with weights to the cumulative weight over the total plus 1. K knots are the
-    outermost points of this map, and those at shares :math:`j / (K - 1)`; fewer than five are at :math:`j / (K + 1)`.
-    The ends show where laws promise what never happens, and how far targets go. Where laws have atoms, the randomised
-    transforms count by their expected distribution, and one more row by the uniform one.
+    Sorted transforms :math:`u_{(i)}` are mapped to :math:`i / (n + 1)`, and the map is linear in between. Equal
+    transforms are mapped to the largest of their shares; with weights, the share is the cumulative weight over the
+    total plus 1. K knots are the outermost points of this map and those at the shares :math:`j / (K - 1)`; fewer than
+    five are at :math:`j / (K + 1)`. The ends show how far out targets occur. For distributions with atoms, the
+    randomised transforms are replaced by their expected distribution, with the uniform one as an additional row.
 
-    Up to the linear pieces, the quantile at level q is the one-sided conformal one:
-    :math:`q \le P(y \le Q_q) \le q + 1 / (n + 1)` at knots of "all".
+    At the knots of "all", the quantile at level q is the one-sided conformal one:
+    :math:`q \le P(y \le Q_q) \le q + 1 / (n + 1)`.
 
-    The map is the same for all rows: it repairs what is wrong on average. It keeps the tails of the laws beyond the
-    outermost knots, so that laws should be scaled first: "shift-scale>pit".
+    The map is the same for all rows, so it corrects errors on average. Beyond the outermost knots it keeps the shape of
+    the tails, so distributions should be scaled first: "shift-scale>pit".
 
     References
     ----------
@@ -69,9 +69,9 @@ class PITMap(ForecastCalibrator):
     n_parameters: ClassVar[str] = "10 or one per row"
     accepts: ClassVar[str] = "continuous"
     least_rows: ClassVar[int] = 200
-    use_when: ClassVar[str] = "Errors are skewed or have a shape of their own, after the spread has been scaled."
+    use_when: ClassVar[str] = "Errors are skewed or have another unusual shape, after the spread has been scaled."
     rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("levels_", "shares_"), are_levels, "must be as many, and ascend between 0 and 1"),
+        Rule(("levels_", "shares_"), are_levels, "must have the same length and be strictly increasing within (0, 1)"),
     )
 
     def __init__(self, knots: Literal["few", "all"] | int = "few") -> None:
@@ -79,7 +79,7 @@ class PITMap(ForecastCalibrator):
 
     def _fit(self, forecasts: Forecasts) -> None:
         if isinstance(self.knots, str) and self.knots not in ("few", "all"):
-            raise InputError(f'knots must be "few", "all" or a number, but is {self.knots!r}.')
+            raise InputError(f'knots must be "few", "all" or a whole number, but is {self.knots!r}.')
         levels, shares = _all_knots(forecasts)
         if self.knots != "all":
             wanted = _few(self._n_knots(forecasts), shares)
@@ -111,7 +111,7 @@ def _all_knots(forecasts: Forecasts) -> tuple[FloatArray, FloatArray]:
 
 
 def _few(n_knots: int, shares: FloatArray) -> FloatArray:
-    """Return the shares of this many knots: the outermost, if there are enough, and equally spaced ones."""
+    """Return the shares of a number of knots: equally spaced ones and, with at least five, the outermost."""
     if n_knots < LEAST_WITH_ENDS:
         return np.arange(1, n_knots + 1) / (n_knots + 1)
     inner = np.arange(1, n_knots - 1) / (n_knots - 1)
@@ -119,7 +119,7 @@ def _few(n_knots: int, shares: FloatArray) -> FloatArray:
 
 
 def _distinct(levels: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the last of every run of equal levels."""
+    """Return the last entry of each run of equal levels."""
     last = np.ones(len(levels), dtype=bool)
     last[:-1] = levels[1:] > levels[:-1]
     return levels[last], shares[last]

@@ -1,4 +1,4 @@
-"""Ranks of conformal scores: which of them is the threshold, and a test of the coverage that it promises."""
+"""The rank of the threshold among conformal scores, and a test of the coverage that it guarantees."""
 
 import math
 from typing import Literal
@@ -10,13 +10,13 @@ from calibrant.exceptions import InputError
 from calibrant.results import PredictionIntervals, TestResult
 
 SLACK = 1e-9
-"""Products that exceed a whole number by less than this are that number: 10 times 0.9 should be 9."""
+"""A product within this of an integer counts as that integer: 10 times 0.9 should be 9."""
 
 
 def rank_at_least(n: float, level: float) -> int:
-    """Return the least k for which the k-th smallest of n scores is not exceeded with at least this probability.
+    """Return the least k such that a new score is at most the k-th smallest of n with at least this probability.
 
-    It is ceil((n + 1) level). Above n, only infinity will do.
+    It is ceil((n + 1) level). If it exceeds n, the threshold is infinity.
 
     Examples
     --------
@@ -27,9 +27,9 @@ def rank_at_least(n: float, level: float) -> int:
 
 
 def rank_at_most(n: float, level: float) -> int:
-    """Return the largest k for which the k-th smallest score exceeds a new one with at most this probability.
+    """Return the largest k such that a new score is below the k-th smallest of n with at most this probability.
 
-    It is floor((n + 1) level). At 0, only minus infinity will do.
+    It is floor((n + 1) level). If it is 0, the threshold is minus infinity.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def rank_at_most(n: float, level: float) -> int:
 
 
 def order_statistic(scores: FloatArray, weights: FloatArray, rank: int) -> float:
-    """Return the score of this rank, where a row of weight w counts as w copies; infinite outside 1 to n.
+    """Return the score of a rank, where a row of weight w counts as w copies; infinite for ranks outside 1 to n.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def order_statistic(scores: FloatArray, weights: FloatArray, rank: int) -> float
 
 
 def confident_rank(n: float, level: float, confidence: float) -> int:
-    """Return the least k for which coverage by the k-th smallest of n scores reaches a level with this probability.
+    """Return the least k such that the coverage by the k-th smallest of n scores reaches a level with this probability.
 
-    Given the scores, the coverage has the law Beta(k, n + 1 - k). Above n, only infinity will do.
+    The coverage has the distribution Beta(k, n + 1 - k). If k exceeds n, the threshold is infinity.
 
     Examples
     --------
@@ -80,23 +80,23 @@ def coverage_test(
     Parameters
     ----------
     intervals : PredictionIntervals
-        By `ConformalIntervals`, of rows that are not those of the fit.
+        From `ConformalIntervals`, for rows other than those of the fit.
     targets : array-like of shape (n,)
     alternative : {"less", "two-sided"}, default="less"
-        Whether only too little coverage counts, or also too much. Ties between scores make coverage larger, so that
-        "less" stays valid with them.
+        Whether only too little coverage counts, or also too much. Ties between scores increase coverage, so "less"
+        stays valid with ties.
 
     Returns
     -------
     TestResult
-        Its statistic is the number of targets that are covered, its estimate their share. With groups it is about the
-        one with the smallest p-value, which is multiplied by their number.
+        The statistic is the number of covered targets, the estimate their share. With groups, these belong to the group
+        with the smallest p-value, which is multiplied by the number of groups.
 
     Notes
     -----
-    Given n rows of the fit and the rank k, the number of hits among m new rows has the beta-binomial law with
-    parameters k and n + 1 - k, not the binomial one: all new rows share one threshold. With n = 200 and m = 400, the
-    standard deviation of the share at level 0.9 is 0.026, not 0.015.
+    With n rows in the fit and the rank k, the number of covered rows among m new ones has the beta-binomial
+    distribution with parameters k and n + 1 - k, not the binomial one, because all new rows share one threshold. With
+    n = 200 and m = 400, the standard deviation of the share at level 0.9 is 0.026, not 0.015.
 
     Examples
     --------
@@ -112,6 +112,8 @@ def coverage_test(
     y = np.asarray(targets, dtype=np.float64)
     if y.shape != intervals.low.shape:
         raise InputError(f"targets must be {len(intervals.low)} numbers, one per interval, but have shape {y.shape}.")
+    if np.isnan(y).any():
+        raise InputError(f"targets must not be NaN, but row {int(np.isnan(y).argmax())} is. Drop such rows.")
     if alternative not in ("less", "two-sided"):
         raise InputError(f'alternative must be "less" or "two-sided", but is {alternative!r}.')
     hits = (intervals.low <= y) & (y <= intervals.high)
@@ -119,8 +121,8 @@ def coverage_test(
     testable = [(g, own) for g, own in rows if own.any() and 0 < intervals.ranks[g] <= intervals.n_fitted[g]]
     if not testable:
         raise InputError(
-            "the distribution of the coverage must be known, but it is not: intervals are infinite, or made with "
-            'weights or by quantiles of each side. Use more rows, or tails="joint" without weights.'
+            "the distribution of the coverage must be known, but it is not: the intervals are infinite, or were fitted "
+            'with weights, or with tails="each" and score="quantiles". Use more rows, or tails="joint" without weights.'
         )
     found = [(_pvalue(intervals, g, int(hits[own].sum()), int(own.sum()), alternative), own, g) for g, own in testable]
     pvalue, own, g = min(found, key=lambda one: one[0])
@@ -139,15 +141,15 @@ def _pvalue(intervals: PredictionIntervals, group: int, hits: int, rows: int, al
     fewer = float(coverage_law(rows, rank, n_fitted)[hits])
     if alternative == "less":
         return fewer
-    # As few rows outside, or fewer: 1 minus the probability of less inside would round to 0.
+    # The probability of at most as many rows outside; 1 minus that of fewer inside would round to 0.
     more = float(coverage_law(rows, n_fitted + 1 - rank, n_fitted)[rows - hits])
     return min(1.0, 2 * min(fewer, more))
 
 
 def coverage_law(rows: int, rank: int, n_fitted: int) -> FloatArray:
-    """Return the probabilities that at most 0, 1, ..., all of some rows lie within the interval of a rank.
+    """Return the probabilities that at most 0, 1, ..., all of some rows are covered by the threshold of a rank.
 
-    The share that it covers is Beta(rank, n + 1 - rank), so that their number is beta-binomial.
+    The coverage is distributed as Beta(rank, n + 1 - rank), so the number of covered rows is beta-binomial.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Distributions made wider or narrower and shifted: by the same factor everywhere, or by a power of their spread."""
+"""Calibrators that multiply the spread of all distributions by one factor, and optionally shift them."""
 
 from collections.abc import Callable
 from typing import ClassVar, Literal
@@ -19,18 +19,17 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal
 
 Score = Literal["log", "crps"]
-"""What is minimised: the log score, which is maximum likelihood, or the CRPS."""
+"""The score that a fit minimises: the log score, which is maximum likelihood, or the CRPS."""
 
 REACH = 5.0
-"""The logarithm of the factor is sought within this of that of the spread of standardised errors."""
-
+"""The logarithm of the factor is searched within this distance of a rough estimate."""
 
 FACTOR = Rule(("factor_",), is_positive, "must be a positive number")
 SHIFT = Rule(("shift_",), are_finite, "must be finite")
 
 
 class UnchangedForecasts(ForecastCalibrator):
-    """Leave the laws as they are.
+    """Leave the distributions unchanged.
 
     Examples
     --------
@@ -42,7 +41,7 @@ class UnchangedForecasts(ForecastCalibrator):
     n_parameters: ClassVar[str] = "0"
     keeps_mean = keeps_median = True
     least_rows: ClassVar[int] = 1
-    use_when: ClassVar[str] = "The forecasts are calibrated, or nothing else helps on rows that were held out."
+    use_when: ClassVar[str] = "The forecasts are calibrated, or nothing else helps on held-out rows."
 
     def _fit(self, forecasts: Forecasts) -> None:
         """Learn nothing."""
@@ -52,24 +51,24 @@ class UnchangedForecasts(ForecastCalibrator):
 
 
 class SpreadScaling(ForecastCalibrator):
-    r"""Multiply the spread of every law by one factor, about its mean.
+    r"""Multiply the spread of every distribution by one factor, about its mean.
 
     Parameters
     ----------
     score : {"log", "crps"}, default="log"
-        What the factor minimises. "log" needs laws with a density; "crps" also takes quantiles, and is less sensitive
-        to single large errors.
+        What the factor minimises. "log" needs distributions with a density; "crps" also accepts quantiles, and is less
+        sensitive to single large errors.
 
     Attributes
     ----------
     factor_ : float
-        Above 1 if the laws were too narrow.
+        Above 1 if the distributions were too narrow.
 
     Notes
     -----
-    The laws become those of :math:`\mu + k (Z - \mu)`. For normals the log score is minimised by the root mean square
-    of standardised errors, :math:`k^2 = \sum w_i z_i^2 / \sum w_i` with :math:`z_i = (y_i - \mu_i) / \sigma_i`;
-    otherwise k is sought in the logarithm.
+    A variable Z with mean :math:`\mu` is replaced by :math:`\mu + k (Z - \mu)`. For normal distributions the log score
+    is minimised by the root mean square of standardised errors, :math:`k^2 = \sum w_i z_i^2 / \sum w_i` with
+    :math:`z_i = (y_i - \mu_i) / \sigma_i`; otherwise :math:`\ln k` is searched numerically.
 
     References
     ----------
@@ -96,7 +95,7 @@ class SpreadScaling(ForecastCalibrator):
 
     @property
     def accepts(self) -> str:  # type: ignore[override]  # by the score
-        """Laws with a density for the log score, laws on the line for the CRPS."""
+        """Distributions with a density for the log score, univariate ones for the CRPS."""
         return "density" if _checked(self.score) == "log" else "line"
 
     def _fit(self, forecasts: Forecasts) -> None:
@@ -116,12 +115,12 @@ class SpreadScaling(ForecastCalibrator):
 
 
 class ShiftScaling(ForecastCalibrator):
-    r"""Shift every law, and multiply its spread by one factor.
+    r"""Shift every distribution, and multiply its spread by one factor.
 
     Parameters
     ----------
     shift : {"spread", "constant"}, default="spread"
-        Whether the shift is proportional to the spread of a law, :math:`b \sigma_i`, or the same number a everywhere.
+        Whether the shift is proportional to the spread, :math:`b \sigma_i`, or the same number a everywhere.
     score : {"log", "crps"}, default="log"
         What is minimised; see `SpreadScaling`.
 
@@ -130,17 +129,17 @@ class ShiftScaling(ForecastCalibrator):
     shift_ : float
         b or a.
     factor_ : float
-        Above 1 if the laws were too narrow.
+        Above 1 if the distributions were too narrow.
 
     Notes
     -----
-    For normals and the log score, b is the mean and k the standard deviation, divided by n, of standardised errors
-    :math:`z_i`; with a constant shift,
+    For normal distributions and the log score, b is the mean and k the standard deviation (with divisor n) of the
+    standardised errors :math:`z_i`; with a constant shift,
 
     .. math:: a = \frac{\sum w_i (y_i - \mu_i) / \sigma_i^2}{\sum w_i / \sigma_i^2}, \qquad
         k^2 = \frac{\sum w_i (z_i - a / \sigma_i)^2}{\sum w_i}.
 
-    Otherwise both are sought by the simplex method, from there.
+    Otherwise both are found by the Nelder-Mead method, which starts from these.
 
     Examples
     --------
@@ -162,7 +161,7 @@ class ShiftScaling(ForecastCalibrator):
 
     @property
     def accepts(self) -> str:  # type: ignore[override]  # by the score
-        """Laws on the line, with a density for the log score."""
+        """Univariate distributions, with a density for the log score."""
         return "density on the line" if _checked(self.score) == "log" else "line"
 
     def _fit(self, forecasts: Forecasts) -> None:
@@ -191,12 +190,12 @@ class ShiftScaling(ForecastCalibrator):
         return law.affine((1 - factor) * frame.centre + shift * self._steps(frame), np.full(law.n, factor))
 
     def _steps(self, frame: Frame) -> FloatArray:
-        """Return what the shift is counted in, for every row."""
+        """Return the unit of the shift, per row."""
         return frame.unit if self.shift == "spread" else np.ones_like(frame.unit)
 
 
 def scaled(law: Distribution, factor: float) -> Distribution:
-    """Return the laws of mu + k (Z - mu)."""
+    """Return the distributions of mu + k (Z - mu)."""
     return _scaled_about(law.mean(), law, factor)
 
 
@@ -205,7 +204,7 @@ def _scaled_about(mean: FloatArray, law: Distribution, factor: float) -> Distrib
 
 
 def mean_loss(forecasts: Forecasts, score: Score) -> Callable[[Distribution], float]:
-    """Return the map from laws to their mean score at the targets."""
+    """Return the function from distributions to their mean score at the targets."""
     y, weights = forecasts.targets, forecasts.weights
     if score == "log":
         return lambda law: -average(law.log_density(y), weights)
@@ -213,7 +212,7 @@ def mean_loss(forecasts: Forecasts, score: Score) -> Callable[[Distribution], fl
 
 
 def simplex_minimum(objective: Callable[[FloatArray], float], start: FloatArray) -> FloatArray:
-    """Return where an objective of a few numbers of order 1 is least, by the simplex method."""
+    """Return the minimiser of a function of a few variables of order 1, by the Nelder-Mead method."""
     from scipy.optimize import minimize
 
     around = np.vstack([start, start + 0.25 * np.eye(len(start))])
@@ -222,7 +221,7 @@ def simplex_minimum(objective: Callable[[FloatArray], float], start: FloatArray)
 
 
 def _rough_factor(forecasts: Forecasts) -> float:
-    """Return the mean distance of targets from the centre, over the mean distance that is predicted."""
+    """Return the mean distance of targets from the predicted means, over the predicted mean distance of two draws."""
     law = forecasts.distribution
     gaps = np.abs(forecasts.targets - law.mean()).reshape(law.n, -1).max(axis=1)
     factor = average(gaps, forecasts.weights) / average(law.mean_spread(), forecasts.weights)

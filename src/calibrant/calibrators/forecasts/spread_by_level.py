@@ -1,4 +1,4 @@
-"""A spread that depends on the level of the forecast."""
+"""A correction of the spread that depends on the spread itself."""
 
 from typing import ClassVar
 
@@ -15,28 +15,27 @@ from calibrant.calibrators.rules import Rule, are_finite
 from calibrant.forecasts import Distribution, Forecasts
 
 ROUNDS = 100
-"""Largest number of Newton steps; a handful are enough."""
-
+"""Largest number of Newton steps; usually a few suffice."""
 
 STEEPEST = 5.0
 """Largest change of the exponent of the spread, in absolute value."""
 
 
 class SpreadByLevel(ForecastCalibrator):
-    r"""Multiply the spread of every law by a factor that is a power of the spread.
+    r"""Multiply the spread of every distribution by a factor that is a power of the spread.
 
     Attributes
     ----------
     intercept_, slope_ : float
-        :math:`c_0` and :math:`c_1`. The slope is negative if differences between spreads are exaggerated, and -1 if
-        the predicted spreads say nothing.
+        :math:`c_0` and :math:`c_1`. The slope is negative if the differences between spreads are exaggerated, and -1 if
+        the predicted spreads are uninformative.
 
     Notes
     -----
-    The factor is :math:`k_i = \exp(c_0 + c_1 \ln \sigma_i)`, about the mean, so that spreads become
-    :math:`e^{c_0} \sigma_i^{1 + c_1}`. Both numbers maximise the likelihood of normals, which is concave in them:
-    Newton's method. It repairs what `ENCE` sees and a map of probabilities cannot: laws that are too wide where they
-    are wide, and too narrow where they are narrow, or the other way round.
+    The factor is :math:`k_i = \exp(c_0 + c_1 \ln \sigma_i)`, about the mean, so spreads become
+    :math:`e^{c_0} \sigma_i^{1 + c_1}`. Both numbers maximise the likelihood of normal distributions, whose logarithm is
+    concave in them, by Newton's method. This corrects errors that `ENCE` detects and a map of probabilities cannot
+    correct: wide distributions that are too wide and narrow ones that are too narrow, or the reverse.
 
     Examples
     --------
@@ -51,7 +50,7 @@ class SpreadByLevel(ForecastCalibrator):
     accepts: ClassVar[str] = "spread"
     keeps_mean = keeps_median = True
     least_rows: ClassVar[int] = 200
-    use_when: ClassVar[str] = "Wide distributions are too wide and narrow ones too narrow, or the other way round."
+    use_when: ClassVar[str] = "Wide distributions are too wide and narrow ones too narrow, or the reverse."
     rules: ClassVar[tuple[Rule, ...]] = (Rule(("intercept_", "slope_"), are_finite, "must be finite"),)
 
     def _fit(self, forecasts: Forecasts) -> None:
@@ -62,7 +61,7 @@ class SpreadByLevel(ForecastCalibrator):
         middle = float(weights @ logs)
         x = logs - middle
         design = np.column_stack([np.ones_like(x), x])
-        if np.ptp(x) < 1e-9:  # One spread for all: there is nothing to learn about others.
+        if np.ptp(x) < 1e-9:  # All spreads are equal: the slope cannot be learnt.
             design = design[:, :1]
         c = np.zeros(design.shape[1])
         c[0] = 0.5 * np.log(weights @ squares)

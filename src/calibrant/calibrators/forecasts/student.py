@@ -1,4 +1,4 @@
-"""Normal laws replaced by Student laws, with tails as heavy as those of the errors."""
+"""Replace distributions by Student's t-distributions with tails as heavy as those of the errors."""
 
 from typing import ClassVar
 
@@ -17,32 +17,32 @@ from calibrant.calibrators.rules import Rule
 from calibrant.forecasts import Distribution, Forecasts, Normal, Student
 
 MOST_FREEDOM = 200.0
-"""With more degrees of freedom than this the law counts as normal."""
+"""With more degrees of freedom, a normal distribution is used."""
 
 BOUNDS = ((-3.0, 3.0), (-6.0, 3.0), (-4.0, 9.0))
-"""Of the shift and of the logarithm of the factor, both beside those of a normal, and of ln (nu - 1)."""
+"""Bounds of the shift and of the logarithm of the factor, both relative to the normal fit, and of ln (nu - 1)."""
 
 
 class StudentScaling(ForecastCalibrator):
-    r"""Replace every law by a Student law whose tails are as heavy as those of the errors.
+    r"""Replace every distribution by a Student's t-distribution with tails as heavy as those of the errors.
 
     Parameters
     ----------
     shift : bool, default=True
-        Whether laws may be shifted, by a multiple of their spread.
+        Whether distributions may be shifted, by a multiple of their spread.
 
     Attributes
     ----------
     shift_, factor_ : float
         b and k.
     df_ : float
-        The degrees of freedom, above 1; infinity if the normal law fits as well (above 200).
+        The degrees of freedom, above 1; infinity, which is a normal distribution, instead of more than 200.
 
     Notes
     -----
-    Only the mean :math:`\mu_i` and the spread :math:`\sigma_i` of a law are used: the result is Student's law with
-    location :math:`\mu_i + b \sigma_i`, scale :math:`k \sigma_i` and :math:`\nu` degrees of freedom. b, k and
-    :math:`\nu` maximise the likelihood.
+    Only the mean :math:`\mu_i` and the spread :math:`\sigma_i` of a distribution are used. The result is Student's
+    t-distribution with location :math:`\mu_i + b \sigma_i`, scale :math:`k \sigma_i` and :math:`\nu` degrees of
+    freedom, where b, k and :math:`\nu` maximise the likelihood.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class StudentScaling(ForecastCalibrator):
     n_parameters: ClassVar[str] = "3"
     accepts: ClassVar[str] = "spread"
     least_rows: ClassVar[int] = 200
-    use_when: ClassVar[str] = "Errors have heavier tails than the distributions; best of all where there are outliers."
+    use_when: ClassVar[str] = "Errors have heavier tails than the distributions, in particular if there are outliers."
     rules: ClassVar[tuple[Rule, ...]] = (SHIFT, FACTOR, Rule(("df_",), lambda df: df > 1, "must exceed 1"))
 
     def __init__(self, shift: bool = True) -> None:
@@ -101,14 +101,14 @@ class StudentScaling(ForecastCalibrator):
         centre, unit = frame_of(distribution)
         loc, scale = centre + self.shift_ * unit, self.factor_ * unit
         if np.isinf(self.df_):
-            return Normal._trusted(loc=loc, scale=scale)  # noqa: SLF001 (from checked laws)
+            return Normal._trusted(loc=loc, scale=scale)  # noqa: SLF001 (from checked distributions)
         return Student._trusted(loc=loc, scale=scale, df=np.full(len(loc), self.df_))  # noqa: SLF001 (as above)
 
 
 def _loss(
     z: FloatArray, weights: FloatArray, shift: float, log_factor: float, log_df: float
 ) -> tuple[float, FloatArray]:
-    """Return the mean log score of Student's law with 1 + exp(log_df) degrees of freedom, and its gradient."""
+    """Return the mean log score of a t-distribution with 1 + exp(log_df) degrees of freedom, and its gradient."""
     from scipy.special import betaln, psi
 
     factor, df = np.exp(log_factor), 1 + np.exp(log_df)

@@ -1,9 +1,10 @@
-"""Conformal intervals for new rows whose inputs follow another law."""
+"""Conformal intervals under covariate shift: new rows whose inputs have another distribution."""
 
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.forecasts.conformal import Conformal
@@ -19,7 +20,7 @@ def _scored(scores: FloatArray, ratios: FloatArray) -> bool:
 
 
 class WeightedConformalIntervals(Conformal):
-    r"""Prediction intervals for new rows whose x is distributed differently, by weighted conformal prediction.
+    r"""Prediction intervals under covariate shift, by weighted conformal prediction.
 
     Parameters
     ----------
@@ -33,13 +34,13 @@ class WeightedConformalIntervals(Conformal):
 
     Notes
     -----
-    A row has the ratio w of the density of its x among new rows to that among the rows of the fit, up to one factor
-    for all. The threshold for a new row of ratio w is the smallest s with
+    The ratio w of a row is the density of its x among new rows divided by that among the rows of the fit, up to a
+    common factor. The threshold for a new row with ratio w is the smallest s with
 
     .. math:: \sum_{s_i \le s} w_i \ge (1 - \alpha) \Big(\sum_i w_i + w\Big),
 
-    or infinity. The guarantee holds for known ratios; if these are estimated, there is none. Weights of
-    `Forecasts` are not ratios: they are copies of rows, and multiply the ratios here.
+    or infinity. The guarantee holds for known ratios; for estimated ones there is none. Weights of `Forecasts` are not
+    ratios: they count as copies of rows, and multiply the ratios.
 
     References
     ----------
@@ -56,9 +57,9 @@ class WeightedConformalIntervals(Conformal):
     """
 
     guarantee: Guarantee = "marginal coverage"
-    use_when: ClassVar[str] = "New rows differ from those of the fit in x only, by a known ratio of densities."
+    use_when: ClassVar[str] = "New rows differ from those of the fit only in x, with a known ratio of densities."
     rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("scores_", "ratios_"), _scored, "must be scores, with a positive ratio each"),
+        Rule(("scores_", "ratios_"), _scored, "must be scores, with one positive ratio each"),
     )
 
     def __init__(
@@ -72,7 +73,7 @@ class WeightedConformalIntervals(Conformal):
         self.tails = tails
 
     def fit(self, forecasts: Forecasts, ratios: object = None) -> Self:
-        """Keep the scores.
+        """Compute and store the scores of the rows.
 
         Parameters
         ----------
@@ -93,7 +94,7 @@ class WeightedConformalIntervals(Conformal):
         self.scores_, self.ratios_ = np.column_stack(self._excesses(forecasts)), np.array(ratios)
 
     def interval(self, distribution: Distribution, ratios: object = None) -> PredictionIntervals:
-        """Return an interval for every law, given the ratios of its rows, by default 1."""
+        """Return one interval per row, given the ratios of the rows, by default 1."""
         check_is_fitted(self)
         self._check_law(distribution)
         own = _as_ratios(ratios, distribution.n)
@@ -123,6 +124,10 @@ def _as_ratios(ratios: object, n: int) -> FloatArray:
     if ratios is None:
         return np.ones(n)
     values = np.asarray(ratios, dtype=np.float64)
-    if values.shape != (n,) or not (np.isfinite(values) & (values > 0)).all():
-        raise InputError(f"ratios must be {n} positive numbers, one per row, but are {ratios!r:.80}.")
+    if values.shape != (n,):
+        raise InputError(f"ratios must be {n} positive numbers, one per row, but have shape {values.shape}.")
+    bad = ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(f"ratios must be positive and finite, but row {row} is {as_given(values[row])}.")
     return values

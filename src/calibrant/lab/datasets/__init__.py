@@ -1,4 +1,4 @@
-"""Data sets to train and calibrate networks on, split in three, and logits of networks that were; NumPy only."""
+"""Data sets in three splits, to train and calibrate networks, and bundled logits of trained networks; NumPy only."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,22 +13,22 @@ DATASETS: dict[str, Callable[[Path | None, int], Dataset]] = {
     "digits": load_digits,
     "fashion-mnist": load_fashion_mnist,
 }
-"""Loads a data set from its folder, or from the default one if None, with the seed of its splits."""
+"""Functions that load a data set, given its folder (or None for the default) and the seed of its splits."""
 
 
 def load_dataset(name: str, *, folder: Path | None = None, seed: int = 0) -> Dataset:
-    """Return a data set by its name, split in three.
+    """Return a data set by name, in three splits.
 
     Parameters
     ----------
     name : {"digits", "fashion-mnist"}
-        "digits" are the 1797 digits of 8 x 8 pixels that come with scikit-learn, as a table of 64 columns: 599 rows to
-        train, 599 to calibrate, 599 to test. "fashion-mnist" are 70 000 images of 28 x 28 pixels from Debian's package
-        dataset-fashion-mnist: 30 000 to train, 30 000 to calibrate, and the 10 000 of its own test set.
+        "digits": the 1797 images of 8 x 8 pixels in scikit-learn, as a table with 64 columns; 599 rows to train, 599 to
+        calibrate, 599 to test. "fashion-mnist": 70 000 images of 28 x 28 pixels from Debian's package
+        dataset-fashion-mnist; 30 000 to train, 30 000 to calibrate, and its own test set of 10 000.
     folder : path, optional
-        Where the files of Fashion-MNIST are, if not where the package puts them.
+        The folder of the files of Fashion-MNIST; by default where the package installs them.
     seed : int, default=0
-        Which rows train and which calibrate. The test set of Fashion-MNIST does not depend on it.
+        Decides which rows are in which split. The test set of Fashion-MNIST does not depend on it.
 
     Raises
     ------

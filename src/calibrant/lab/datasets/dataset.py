@@ -1,4 +1,4 @@
-"""What a data set is: three splits, scaled by what the first of them says; logits that come with the package."""
+"""Data sets in three splits, scaled by the training split, and the logits that are part of the package."""
 
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -17,12 +17,12 @@ Float32Array: TypeAlias = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False, init=False)
 class Split:
-    """Inputs of a network with their labels; both arrays are read-only.
+    """Inputs of a network and their labels; both arrays are read-only.
 
     Parameters
     ----------
     inputs : array-like of shape (n, ...)
-        Finite numbers. Kept as 32-bit floats.
+        Finite numbers. Stored as 32-bit floats.
     labels : array-like of shape (n,)
         Integers from 0.
 
@@ -38,7 +38,9 @@ class Split:
     def __init__(self, inputs: ArrayLike, labels: ArrayLike) -> None:
         rows, classes = _as_inputs(np.asarray(inputs)), _as_labels(np.asarray(labels))
         if len(rows) != len(classes):
-            raise InputError(f"inputs and labels must have one row each, but have {len(rows)} and {len(classes)}.")
+            raise InputError(
+                f"inputs and labels must have the same number of rows, but have {len(rows)} and {len(classes)}."
+            )
         object.__setattr__(self, "inputs", rows)
         object.__setattr__(self, "labels", classes)
 
@@ -49,13 +51,13 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set in three splits that share no row.
+    """A data set in three disjoint splits.
 
     Attributes
     ----------
     name : str
     classes : tuple of str
-        Their names, in the order of the labels.
+        The names of the classes, in the order of the labels.
     train : Split
         To train and fine-tune networks.
     calibration : Split
@@ -72,7 +74,7 @@ class Dataset:
 
 
 def standardised(data: Dataset) -> Dataset:
-    """Return the data set with inputs that have mean 0 and variance 1 over all entries of the training split."""
+    """Return the data set with inputs scaled to mean 0 and variance 1 over all entries of the training split."""
     mean = np.mean(data.train.inputs, dtype=np.float64)
     spread = np.std(data.train.inputs, dtype=np.float64)
 
@@ -86,7 +88,7 @@ def _as_inputs(values: NDArray[np.number]) -> Float32Array:
     if values.dtype.kind not in "buif":
         raise TypeError(f"inputs must be numbers, but have dtype {values.dtype}. Convert them first.")
     if values.ndim < 2 or values.size == 0:
-        raise InputError(f"inputs must be rows of at least one number, but have the shape {values.shape}.")
+        raise InputError(f"inputs must have the shape (n, ...) and not be empty, but have the shape {values.shape}.")
     if not np.isfinite(values).all():
         row = int(np.argwhere(~np.isfinite(values))[0, 0])
         raise InputError(f"inputs must be finite, but row {row} is not. Drop or repair such rows.")
@@ -110,23 +112,23 @@ def _read_only(values: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 NETWORKS = ("ce", "focal-2", "focal-3", "focal-5", "flsd-53")
-"""Trained with cross entropy, and fine-tuned from there with the focal loss of gamma 2, 3, 5, and with FLSD-53."""
+"""Networks trained with cross entropy, or fine-tuned from there with the focal loss of gamma 2, 3, 5 or FLSD-53."""
 
 
 class _SplitPredictions(NamedTuple):
-    """Logits and labels of a network for rows to calibrate on and for rows to judge by."""
+    """Logits and labels of a network, for the calibration rows and the test rows."""
 
     calibration: Predictions
     test: Predictions
 
 
 def logits_folder() -> Path:
-    """Return the folder of the archives, NAME.npz, which `calibrant experiment` reads as `source = "bundled"`."""
+    """Return the folder of the archives NAME.npz, which `calibrant experiment` reads with `source = "bundled"`."""
     return Path(str(files("calibrant.lab.datasets") / "logits"))
 
 
 def load_logits(network: str = "ce") -> _SplitPredictions:
-    """Return what a small convolutional network says about Fashion-MNIST.
+    """Return the logits of a small convolutional network for Fashion-MNIST.
 
     Parameters
     ----------
@@ -135,11 +137,11 @@ def load_logits(network: str = "ce") -> _SplitPredictions:
     Returns
     -------
     SplitPredictions
-        30 000 rows to calibrate on, and the 10 000 of the test set; the network was trained on 27 000 others.
+        30 000 rows to calibrate, and the 10 000 of the test set; the network was trained on 27 000 others.
 
     Notes
     -----
-    They were made by `calibrant experiment run fashion-mnist`, seed 0, and are kept as 16-bit floats.
+    They were computed by `calibrant experiment run fashion-mnist`, seed 0, and are stored as 16-bit floats.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Images to train on: digits of scikit-learn, and Fashion-MNIST from the files of Debian's package."""
+"""Image data sets: scikit-learn's digits, and Fashion-MNIST from the files of Debian's package."""
 
 import gzip
 import math
@@ -18,11 +18,11 @@ from calibrant.lab.datasets.dataset import Dataset, Split, standardised
 
 
 def load_digits(folder: Path | None, seed: int) -> Dataset:
-    """Return 1797 digits as a table of 64 columns, in three splits of the same size."""
+    """Return 1797 digits as a table with 64 columns, in three splits of equal size."""
     from sklearn import datasets
 
     if folder is not None:
-        raise InputError(f"folder must be None, since the digits come with scikit-learn, but is {str(folder)!r}.")
+        raise InputError(f"folder must be None, because the digits are in scikit-learn, but is {str(folder)!r}.")
     pixels, labels = datasets.load_digits(return_X_y=True)
     splits = [Split(pixels[rows], labels[rows]) for rows in _thirds(len(labels), seed)]
     return standardised(Dataset("digits", tuple("0123456789"), *splits))
@@ -35,10 +35,10 @@ def _thirds(n: int, seed: int) -> list[np.ndarray[tuple[int, ...], np.dtype[np.i
 ByteArray: TypeAlias = NDArray[np.uint8]
 
 UNSIGNED_BYTE = 0x08
-"""The only type of values that is supported: all files of the MNIST family have it."""
+"""The only supported type of values, which all files of the MNIST family have."""
 
 MAX_VALUES = 2**28
-"""Largest number of values that is read."""
+"""Largest supported number of values."""
 
 
 def read_idx(path: str | os.PathLike[str]) -> ByteArray:
@@ -51,7 +51,7 @@ def read_idx(path: str | os.PathLike[str]) -> ByteArray:
     Raises
     ------
     InputError
-        If the content is not such an array, is cut off, or is damaged.
+        If the content is not such an array, is incomplete, or is damaged.
     OSError
         If the file cannot be read.
     """
@@ -61,7 +61,7 @@ def read_idx(path: str | os.PathLike[str]) -> ByteArray:
                 return _array(stream)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(
-                f"{file.name} must be compressed with gzip, but is not, or is damaged or cut off: {error}. "
+                f"{file.name} must be compressed with gzip, but is not, or is damaged or incomplete: {error}. "
                 "Install or copy it again."
             ) from error
         except InputError as error:
@@ -71,7 +71,7 @@ def read_idx(path: str | os.PathLike[str]) -> ByteArray:
 def _array(stream: BinaryIO | gzip.GzipFile) -> ByteArray:
     shape = _shape(stream)
     size = math.prod(shape)
-    # One byte more than is due, so that the end is reached and the checksum of gzip is compared.
+    # One byte more than expected, so that the end is reached and gzip's checksum is verified.
     content = stream.read(size + 1)
     if len(content) != size:
         found = "more" if len(content) > size else str(len(content))
@@ -99,7 +99,7 @@ def _shape(stream: BinaryIO | gzip.GzipFile) -> tuple[int, ...]:
 
 PACKAGE = "dataset-fashion-mnist"
 USUAL_FOLDER = Path("/usr/share/datasets/fashion-mnist")
-"""Where Debian's package puts the files."""
+"""Where Debian's package installs the files."""
 
 CLASSES = (
     "T-shirt/top",
@@ -116,12 +116,12 @@ CLASSES = (
 
 
 def load_fashion_mnist(folder: Path | None, seed: int) -> Dataset:
-    """Return the images as (n, 1, 28, 28): half of the training files to train, the other half to calibrate."""
+    """Return the images as (n, 1, 28, 28): half of the training rows to train, the other half to calibrate."""
     folder = USUAL_FOLDER if folder is None else folder
     if not folder.is_dir():
         raise FileNotFoundError(
             f"Fashion-MNIST is not in {printable(folder)}. Install Debian's package with "
-            f"apt-get install {PACKAGE}, or name the folder that holds its four files."
+            f"apt-get install {PACKAGE}, or pass the folder that contains its four files."
         )
     images, labels = _read(folder, "train")
     order = np.random.default_rng(seed).permutation(len(labels))
@@ -144,7 +144,7 @@ def _read(folder: Path, part: str) -> tuple[ByteArray, ByteArray]:
         raise InputError(f"{printable(image_file)} must hold images of 28 x 28 pixels, but has shape {images.shape}.")
     if labels.shape != images.shape[:1]:
         raise InputError(
-            f"{printable(label_file)} must hold a label for each of the {len(images)} images, "
+            f"{printable(label_file)} must hold one label for each of the {len(images)} images, "
             f"but has shape {labels.shape}."
         )
     if labels.max(initial=0) >= len(CLASSES):

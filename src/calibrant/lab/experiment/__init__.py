@@ -1,4 +1,4 @@
-"""Experiments: networks, calibrators and metrics in one table, by a runner that continues where it was stopped."""
+"""Experiments: compare networks and calibrators by several metrics; an interrupted run can be continued."""
 
 from calibrant.lab.experiment.config import Config
 from calibrant.lab.experiment.output import export_logits, load_result

@@ -1,4 +1,4 @@
-"""What an experiment is made of: frozen settings, checked when they are read."""
+"""The settings of an experiment: frozen, and checked when they are read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ WATCHED = ("loss", "calibrated-nll")
 MODELS = ("cnn", "mlp")
 DATASETS = ("digits", "fashion-mnist")
 ARCHIVES = ("logits", "bundled")
-"""Sources that hold logits, for which nothing is trained."""
+"""Sources that hold logits, so that no network is trained."""
 
 CHOICES: dict[str, Metric] = METRICS | {"ece-20": ECE(bins=EqualWidth(20))}
 """The metrics that a config may name."""
@@ -41,9 +41,9 @@ class Data:
     ----------
     source : {"digits", "fashion-mnist", "logits", "bundled"}
     folder : Path or None
-        Of the files of a data set, or of archives of logits.
+        The folder of the files of a data set, or of archives of logits.
     seed : int
-        Of the split into rows that train and rows that calibrate; the same for all seeds of the experiment.
+        Seed of the division into training and calibration rows; the same for all seeds of the experiment.
     """
 
     source: str
@@ -52,7 +52,7 @@ class Data:
 
     @property
     def has_logits(self) -> bool:
-        """Whether nothing needs to be trained."""
+        """Whether the source holds logits, so that no network is trained."""
         return self.source in ARCHIVES
 
 
@@ -92,11 +92,11 @@ class Evaluation:
         Bootstrap samples of the rows.
     level : float
     folds : int
-        Folds of the calibration split, each calibrated by a fit to the others, on which bandwidths are chosen.
+        Number of folds of the calibration split, on whose out-of-fold predictions bandwidths are chosen.
     differences : {"valid", "percentile"}
-        How differences are judged, as for `calibrant.compare`.
+        How differences are tested, as for `calibrant.compare`.
     bandwidth : {"baseline", "own"}
-        Whose bandwidths the metrics have, as for `calibrant.compare`.
+        Whose bandwidths the metrics use, as for `calibrant.compare`.
     """
 
     baseline: str
@@ -110,7 +110,7 @@ class Evaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class Learning:
-    """Quality of calibrators against the number of rows that they are fitted to.
+    """Learning curves: the quality of calibrators by the number of rows that they are fitted to.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Learning:
     sizes : tuple of int
     metrics : tuple of str
     repeats : int
-        How often rows are drawn.
+        How many times rows are drawn.
     """
 
     network: str
@@ -137,10 +137,10 @@ class Config:
     ----------
     title : str
     seeds : tuple of int
-        Everything is trained, fitted and judged once for each.
+        Everything is trained, fitted and evaluated once per seed.
     data : Data
     networks : tuple of Network
-        A network follows the one that it starts from. Empty if the source holds logits.
+        Each after the one that it starts from. Empty if the source holds logits.
     pipelines : tuple of Pipeline
     evaluation : Evaluation
     learning : Learning or None
@@ -156,6 +156,6 @@ class Config:
 
     @property
     def network_names(self) -> tuple[str, ...]:
-        """The networks whose logits are needed, in the order in which they first occur."""
+        """The networks whose logits are needed, in order of first use."""
         used = [pipeline.network for pipeline in self.pipelines]
         return tuple(dict.fromkeys(used + ([self.learning.network] if self.learning else [])))

@@ -1,4 +1,4 @@
-"""The files of a finished experiment."""
+"""Write the files of a finished experiment, and read its result."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ RESULTS = "results.json"
 
 
 def write_outputs(folder: Path, result: ExperimentResult, plan: Plan, store: Store) -> None:
-    """Write tables, curves and page; and the logits in the form that a source of logits has, unless they were one."""
+    """Write tables, curves and page, and the logits as archives, unless they came from archives."""
     from calibrant.report.experiment import render_experiment
 
     if not plan.config.data.has_logits:
@@ -56,7 +56,7 @@ def write_outputs(folder: Path, result: ExperimentResult, plan: Plan, store: Sto
 
 
 def without_curves(result: ExperimentResult) -> dict[str, object]:
-    """Return the result as a record; the curves have a file of their own."""
+    """Return the result as a record without the curves, which are in a separate file."""
     record: dict[str, object] = as_record(result)
     del record["curves"]
     return record
@@ -68,7 +68,7 @@ def load_result(folder: str | os.PathLike[str]) -> ExperimentResult:
     Raises
     ------
     FileNotFoundError
-        If there is none, or the experiment is not finished.
+        If there is no experiment, or it is not finished.
     """
     path = Path(folder) / RESULTS
     config = read_stored(Path(folder))
@@ -106,13 +106,13 @@ def export_logits(
     Parameters
     ----------
     folder : str or path
-        Of an experiment whose logits are done.
+        The folder of an experiment whose logits are complete.
     target : str or path
         The archives are NAME.npz in this folder, or seed-0/NAME.npz and so on if there are several seeds.
     seed : int, optional
-        Write those of one seed only.
+        Write only the logits of this seed.
     dtype : str, optional
-        Such as "float16"; as they are, if not given.
+        Such as "float16"; by default unchanged.
     """
     plan = make_plan(read_stored(Path(folder)))
     if seed is not None:
@@ -144,17 +144,17 @@ def _as_csv(rows: Iterator[dict[str, object]]) -> str:
     writer = csv.DictWriter(text, list(first), lineterminator="\n")
     writer.writeheader()
     for row in chain([first], rows):
-        writer.writerow({key: _harmless(value) for key, value in row.items()})
+        writer.writerow({key: _not_a_formula(value) for key, value in row.items()})
     return text.getvalue()
 
 
-def _harmless(value: object) -> object:
-    """Mark a text that a spreadsheet would run as a formula; numbers are left as they are."""
+def _not_a_formula(value: object) -> object:
+    """Quote a string that a spreadsheet would run as a formula; leave anything else unchanged."""
     return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
 
 
 def _table(result: ExperimentResult) -> Iterator[dict[str, object]]:
-    """Yield a row for each seed, pipeline and metric."""
+    """Yield one row per seed, pipeline and metric."""
     pipelines = {pipeline.name: pipeline for pipeline in result.pipelines}
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
         for entry in comparison.entries:
@@ -164,7 +164,7 @@ def _table(result: ExperimentResult) -> Iterator[dict[str, object]]:
 
 
 def _numbers(entry: Compared) -> dict[str, object]:
-    """Return value, interval and difference of an entry; what there is not stays empty."""
+    """Return value, interval and difference of an entry, with None for those that it lacks."""
     interval, difference = entry.interval, entry.difference
     limits = ("low", "high", "method", "expected")
     changes = ("value", "low", "high", "method", "pvalue", "adjusted", "is_significant", "reason")
@@ -194,7 +194,7 @@ ARROWS = {"lower": " ↓", "higher": " ↑", "none": ""}
 
 
 def as_markdown(result: ExperimentResult) -> str:
-    """Return all tables: over seeds if there are several, then for each seed values, intervals and differences."""
+    """Return all tables: over the seeds if there are several, then values, intervals and differences per seed."""
     lines = [f"# {_plain(result.title)}", "", *_about(result)]
     if len(result.seeds) > 1:
         lines += ["", f"## Mean over {len(result.seeds)} seeds, and the range", "", *_over_seeds(result)]
@@ -275,5 +275,5 @@ def _difference(difference: Difference | None, level: float) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name that cannot end a cell or begin markup."""
+    """Return a name with Markdown's special characters escaped."""
     return "".join(f"\\{c}" if c in r"\`*_[]<>|#" else c for c in name.replace("\n", " "))

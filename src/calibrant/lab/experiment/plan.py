@@ -1,4 +1,4 @@
-"""From a config to the steps that it takes, in order."""
+"""The steps of an experiment, from its config."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from calibrant.lab.experiment.steps import Kind, Step
 from calibrant.results import Pipeline
 
 GROUP = 5
-"""Pipelines compared with the baseline in one step: it is resampled once for all of them."""
+"""Number of pipelines that one step compares with the baseline, which is resampled once for all of them."""
 
 ORDER: tuple[Kind, ...] = ("train", "logits-calibration", "logits-test", "fit", "tune", "evaluate", "learn")
 
@@ -25,7 +25,7 @@ class SeedPlan:
         The logits of each network.
     evaluations : tuple of Step
     learning : tuple of Step
-        Calibrator after calibrator, by size.
+        Ordered by calibrator, then by size.
     """
 
     seed: int
@@ -36,7 +36,7 @@ class SeedPlan:
 
     @property
     def steps(self) -> list[Step]:
-        """All steps in an order in which none needs a later one, each once."""
+        """All steps, each once, in an order in which no step needs a later one."""
         last = (*self.calibration.values(), *self.test.values(), *self.evaluations, *self.learning)
         found = {step.digest: step for end in last for step in end.with_needs()}
         return sorted(found.values(), key=lambda step: ORDER.index(step.kind))
@@ -51,12 +51,12 @@ class Plan:
 
     @property
     def steps(self) -> list[Step]:
-        """All steps, seed after seed, each once."""
+        """All steps, each once, seed by seed."""
         return list({step.digest: step for part in self.seeds for step in part.steps}.values())
 
 
 def make_plan(config: Config) -> Plan:
-    """Return the steps that an experiment takes; of the data, only checksums in archives of logits are read."""
+    """Return the steps of an experiment; of the data, only checksums in archives of logits are read."""
     return Plan(config, tuple(_of_seed(config, seed) for seed in config.seeds))
 
 
@@ -166,7 +166,7 @@ def _tuning(config: Config, pipeline: Pipeline, seed: int, logits: Step) -> Step
 
 
 def _of(config: Config, seed: int) -> str:
-    """Name the seed, if there are several."""
+    """Return the words for the seed, or "" if there is only one."""
     return f", seed {seed}" if len(config.seeds) > 1 else ""
 
 

@@ -1,4 +1,4 @@
-"""TOML -> Config."""
+"""Read the config of an experiment from TOML, or from the folder of a run."""
 
 import json
 import os
@@ -32,17 +32,17 @@ from calibrant.metrics.names import metric_name
 from calibrant.results import Pipeline
 
 CONFIG = "experiment.json"
-"""The file in the folder of an experiment that holds its config."""
+"""The file with the config in the folder of an experiment."""
 
 COUNTS, AMOUNTS = ("epochs", "batch_size", "patience", "threads"), ("learning_rate", "weight_decay", "held_out")
 """The keys of a schedule."""
 
 QUICK_METRICS = tuple(name for name in CHOICES if not name.startswith(("kde-ece", "dirichlet")))
-"""Metrics without a bandwidth, which would have to be chosen for every point of a learning curve."""
+"""Metrics without a bandwidth, which would have to be chosen for each point of a learning curve."""
 
 
 def shipped_configs() -> tuple[str, ...]:
-    """Return the names of the configs that come with the package."""
+    """Return the names of the configs that are part of the package."""
     folder = files("calibrant.lab.experiment") / "configs"
     return tuple(sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
@@ -58,7 +58,7 @@ def read_config(config: str | os.PathLike[str]) -> Config:
     Raises
     ------
     InputError
-        If a key is missing, unknown or has a value that is not allowed; the message names it.
+        If a key is missing or unknown, or has a value that is not allowed; the message names it.
     OSError
         If the file cannot be read.
     """
@@ -68,7 +68,9 @@ def read_config(config: str | os.PathLike[str]) -> Config:
     path = Path(config)
     if not path.exists():
         shipped = ", ".join(shipped_configs())
-        raise FileNotFoundError(f"{printable(config)} is neither a file nor a shipped config. There are {shipped}.")
+        raise FileNotFoundError(
+            f"{printable(config)} is neither a file nor a shipped config. The shipped configs are {shipped}."
+        )
     return _read(path)
 
 
@@ -93,7 +95,7 @@ def read_stored(folder: Path) -> Config:
 
 
 def as_config(content: Mapping[str, object], where: str, folder: Path) -> Config:
-    """Return the experiment that a mapping describes; paths in it start at the folder."""
+    """Return the experiment that a mapping describes; its paths are relative to the folder."""
     table = Table(content, where)
     data = _data(table.table("data"), folder)
     networks = _networks(table, data)
@@ -114,7 +116,7 @@ def as_config(content: Mapping[str, object], where: str, folder: Path) -> Config
 
 
 def as_content(config: Config) -> dict[str, object]:
-    """Return what `as_config` makes this config of."""
+    """Return the mapping from which `as_config` builds this config."""
     evaluation, learning = config.evaluation, config.learning
     data = {"source": config.data.source, "seed": config.data.seed}
     if config.data.folder is not None and config.data.source != "bundled":
@@ -152,7 +154,7 @@ def _data(table: Table, folder: Path) -> Data:
 def _networks(table: Table, data: Data) -> tuple[Network, ...]:
     if data.has_logits:
         if table.has("networks"):
-            raise InputError(f"{table.where}: networks are not trained if the source is {data.source}. Remove them.")
+            raise InputError(f"{table.where}: no networks are trained if the source is {data.source}. Remove networks.")
         return ()
     group = table.table("networks")
     networks = {name: _network(group.table(name), name) for name in group.content}
@@ -163,7 +165,7 @@ def _networks(table: Table, data: Data) -> tuple[Network, ...]:
 
 
 def _add(name: str, networks: Mapping[str, Network], ordered: dict[str, Network], group: Table) -> None:
-    """Put a network behind the one that it starts from."""
+    """Add a network after the one that it starts from."""
     path: list[str] = []
     following: str | None = name
     while following is not None and following not in ordered:
@@ -206,7 +208,7 @@ def _pipelines(table: Table, networks: tuple[str, ...] | None) -> tuple[Pipeline
     for entry in table.tables("pipelines"):
         name = entry.text("name")
         if name in pipelines:
-            entry.refuse("name", "different from those before", name)
+            entry.refuse("name", "different from the names before", name)
         network, calibrator = entry.text("network", networks), _calibrator(entry, "calibrator")
         pipelines[name] = Pipeline(name=name, network=network, calibrator=calibrator)
         entry.finish()

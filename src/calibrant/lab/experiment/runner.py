@@ -1,4 +1,4 @@
-"""Running an experiment, continuing one that stopped, and telling how far it is."""
+"""Run an experiment, continue one that was stopped, and report its status."""
 
 import json
 import os
@@ -21,8 +21,9 @@ from calibrant.lab.store import Store, is_running, locked
 from calibrant.results import ExperimentResult, ExperimentStatus, StepStatus
 
 TIMES = "times.json"
+
 _FINE = 1000
-"""Units into which the progress bar divides a step."""
+"""Number of units into which the progress bar divides a step."""
 
 
 def run(
@@ -32,21 +33,21 @@ def run(
     progress: Progress | None = None,
     note: Callable[[str], None] | None = None,
 ) -> ExperimentResult:
-    """Run an experiment, or what is left of it.
+    """Run an experiment, or the remaining part of it.
 
-    Every unit of work is kept in a file of the folder; the same call continues a run that was stopped or killed, and
-    ends with the same results to the last bit.
+    Every unit of work is stored in a file in the folder. The same call continues a run that was stopped or killed, and
+    gives the same results to the last bit.
 
     Parameters
     ----------
     config : Config, str or path
         A TOML file, or the name of a shipped config such as "digits".
     out : str or path
-        A folder for the results, created if there is none.
+        A folder for the results, created if it does not exist.
     progress : callable, optional
-        Called with (work done, work in all).
+        Called with (work done, total work).
     note : callable, optional
-        Called with what is about to be done, in words, such as "calibrating ce with ts".
+        Called with a description of the next step, such as "calibrating ce with ts".
 
     Returns
     -------
@@ -71,7 +72,7 @@ def run(
 
 
 def status(folder: str | os.PathLike[str]) -> ExperimentStatus:
-    """Return how far the experiment in a folder is; every file is verified."""
+    """Return the status of the experiment in a folder; every file is verified."""
     where = Path(folder)
     plan, store, times = make_plan(read_stored(where)), Store(where), _times(where)
     steps = tuple(
@@ -99,7 +100,7 @@ def _complete(plan: Plan, store: Store, progress: Progress, note: Callable[[str]
 
     def compute(step: Step) -> bytes:
         note(step.words)
-        (store.folder / RESULTS).unlink(missing_ok=True)  # It would be of another experiment than this.
+        (store.folder / RESULTS).unlink(missing_ok=True)  # They would belong to an earlier experiment.
         return WORK[step.kind](step, bench, bars[step])
 
     def tell(step: Step, seconds: float) -> None:
@@ -113,12 +114,12 @@ def _complete(plan: Plan, store: Store, progress: Progress, note: Callable[[str]
 
 
 def _part(progress: Progress, before: int, cost: int, total: int) -> Progress:
-    """Return a callback for one step, which moves the bar of all of them."""
+    """Return a callback for one step, which moves the progress bar of the whole experiment."""
     return lambda done, of: progress(before * _FINE + cost * _FINE * done // max(of, 1), total * _FINE)
 
 
 def _times(folder: Path) -> dict[str, float]:
-    """Return how long steps took; times do not affect results, so a damaged file is ignored."""
+    """Return the durations of steps; they do not affect results, so a damaged file is ignored."""
     try:
         times = json.loads((folder / TIMES).read_bytes())
     except (OSError, ValueError):

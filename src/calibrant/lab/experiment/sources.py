@@ -1,4 +1,4 @@
-"""Where inputs and logits come from; each split is handed out separately, and only to steps that have declared it."""
+"""Read inputs and logits; each split is available only to the kinds of step that declare it."""
 
 import zipfile
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Logits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """The splits of a data set."""
+    """The splits of a data set, which is loaded on first use."""
 
     data: Data
 
@@ -47,7 +47,7 @@ class Splits:
         return tuple(map(str, self._dataset.classes))
 
     def take(self, step: Step, split: str) -> "Split":
-        """Return the split that a step of this kind may see; another one is refused."""
+        """Return a split, or refuse it if steps of this kind must not see it."""
         check_access(step, split)
         return getattr(self._dataset, split)
 
@@ -59,7 +59,7 @@ def check_access(step: Step, split: str) -> None:
 
 
 def archive_path(config: Config, network: str, seed: int) -> Path:
-    """Return the archive with the logits of a network: NAME.npz, or seed-0/NAME.npz for several seeds."""
+    """Return the path of the logits of a network: NAME.npz, or seed-0/NAME.npz and so on for several seeds."""
     folder = _folder(config.data)
     nested, flat = folder / f"seed-{seed}" / f"{network}.npz", folder / f"{network}.npz"
     path = flat if len(config.seeds) == 1 and not nested.is_file() else nested
@@ -67,7 +67,7 @@ def archive_path(config: Config, network: str, seed: int) -> Path:
         found = ", ".join(sorted(str(p.relative_to(folder).with_suffix("")) for p in folder.rglob("*.npz")))
         raise FileNotFoundError(
             f"there are no logits of the network {network!r} for seed {seed} at {printable(path)}. "
-            f"{f'There are {found}.' if found else 'The folder has none.'}"
+            f"{f'The folder has {found}.' if found else 'The folder has no logits.'}"
         )
     return path
 
@@ -77,7 +77,7 @@ def _folder(data: Data) -> Path:
 
 
 def fingerprint(path: Path, split: str) -> dict[str, int]:
-    """Return checksums of the arrays of a split, as the archive lists them: only its directory is read."""
+    """Return the checksums of the arrays of a split from the directory of the archive; the arrays are not read."""
     wanted = [f"{name}.npy" for name in (*PARTS, "classes") if name.startswith((split, "classes"))]
     try:
         with zipfile.ZipFile(path) as archive:
@@ -87,7 +87,7 @@ def fingerprint(path: Path, split: str) -> dict[str, int]:
 
 
 def read_logits(path: Path, step: Step, split: str) -> Logits:
-    """Return the logits of one split from an archive, and nothing of the others."""
+    """Return the logits of one split from an archive, without reading the others."""
     check_access(step, split)
     with np.load(path, allow_pickle=False) as archive:
         missing = [name for name in PARTS if name not in archive]
@@ -110,11 +110,11 @@ def _width(logits: NDArray[np.generic], path: Path) -> int:
 
 
 def _as_indices(labels: NDArray[np.generic], classes: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Return labels as numbers of classes; they are that already unless they are texts."""
+    """Return labels as class indices; strings are looked up in the names of the classes."""
     if labels.dtype.kind in "iu":
         return labels.astype(np.int64)
     positions = {name: i for i, name in enumerate(classes.astype(str).tolist())}
     unknown = [name for name in np.unique(labels.astype(str)).tolist() if name not in positions]
     if unknown:
-        raise InputError(f"labels must be whole numbers or names in classes, but {unknown[0]!r} is neither.")
+        raise InputError(f"labels must be integers or names in classes, but {unknown[0]!r} is neither.")
     return np.array([positions[name] for name in labels.astype(str).tolist()], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Steps: units of work that are named by what decides their result."""
+"""Steps: units of work, identified by everything that determines their result."""
 
 import hashlib
 import json
@@ -10,12 +10,12 @@ from typing import Any, Literal
 from calibrant.lab.store import filename
 
 FORMAT = 1
-"""Version of the format of the step files; a change makes all of them outdated."""
+"""Version of the format of the step files; a change invalidates all of them."""
 
 Kind = Literal["train", "logits-calibration", "logits-test", "tune", "fit", "evaluate", "learn"]
 
 SPLITS: Mapping[Kind, str] = {"train": "train", "logits-calibration": "calibration", "logits-test": "test"}
-"""The split that a step of this kind may use; other steps work on the results of these."""
+"""The split that a step of each kind may use; other steps use the results of these."""
 
 SUFFIXES: Mapping[Kind, str] = {
     "train": ".pt",
@@ -38,15 +38,15 @@ class Step:
     Attributes
     ----------
     kind : str
-        What is done.
+        The kind of work.
     name : str
-        Names its file; no other step of the experiment has it.
+        Unique in the experiment, and part of the file name.
     settings : mapping
-        Everything that decides the result beside the steps that it needs: plain values.
+        Everything that determines the result, except the steps that it needs; plain values.
     needs : mapping of str to Step
-        Steps whose results are used, by the part they play.
+        Steps whose results are used, by their role.
     words : str
-        What is being done, for somebody who waits for it.
+        Description of the work, for the progress display.
     """
 
     kind: Kind
@@ -57,7 +57,7 @@ class Step:
 
     @cached_property
     def digest(self) -> str:
-        """Checksum of everything that decides the result, except the code."""
+        """Checksum of everything that determines the result, except the code."""
         content = {
             "format": FORMAT,
             "kind": self.kind,
@@ -73,11 +73,11 @@ class Step:
 
     @property
     def cost(self) -> int:
-        """Share of the progress bar."""
+        """Relative share of the progress bar."""
         return COSTS.get(self.kind, 1)
 
     def with_needs(self) -> Iterator["Step"]:
-        """Yield every step that this one needs, directly or not, and itself at the end."""
+        """Yield all steps that this one needs, directly or indirectly, and finally itself."""
         for step in self.needs.values():
             yield from step.with_needs()
         yield self

@@ -1,4 +1,4 @@
-"""From the files of steps to the result of an experiment."""
+"""Combine the results of steps into the result of an experiment."""
 
 import json
 import math
@@ -64,7 +64,7 @@ def summarise(plan: Plan, store: Store) -> ExperimentResult:
 
 
 def _merged(config: Config, parts: Sequence[Comparison]) -> Comparison:
-    """Return one comparison of all pipelines in the order of the config, p-values adjusted over those of a metric."""
+    """Return one comparison of all pipelines, in the order of the config, with p-values adjusted per metric."""
     entries = {(e.model, e.metric): e for part in reversed(parts) for e in part.entries}
     adjusted: dict[tuple[str, str], float] = {}
     for metric in parts[0].metrics:
@@ -146,7 +146,7 @@ def _point(calibrator: str, metric: str, size: int, record: Mapping[str, Any]) -
 
 
 def as_comparison(record: Mapping[str, Any]) -> Comparison:
-    """Return the comparison that `as_record` has written out."""
+    """Return the comparison of which `as_record` made a record."""
     entries = tuple(
         revive(
             Compared,
@@ -161,14 +161,14 @@ def as_comparison(record: Mapping[str, Any]) -> Comparison:
 
 
 def revive(kind: type[T], record: Mapping[str, object], **parts: object) -> T:
-    """Return the result of a kind that `as_record` has written out, with parts that are results themselves."""
+    """Return a result of a class from the record that `as_record` made of it; `parts` replace nested results."""
     known = [f for f in fields(kind) if f.name in record]  # type: ignore[arg-type]  # result types are dataclasses
     written = {f.name: record[f.name] if f.type is str else _revived(record[f.name]) for f in known}
     return kind(**written | parts)
 
 
 def _revived(value: object) -> object:
-    """Return lists as tuples, and numbers that JSON lacks as numbers."""
+    """Return lists as tuples, and the strings for infinities and NaN as numbers."""
     if isinstance(value, list):
         return tuple(map(_revived, value))
     return float(value) if value in ("inf", "-inf", "nan") else value

@@ -1,4 +1,4 @@
-"""A table of a TOML file that is read key by key; every complaint names the file, the key, and what is allowed."""
+"""Read a table of a TOML file key by key; every error names the file, the key, and what is allowed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ REQUIRED = object()
 
 @dataclass
 class Table:
-    """Content of a table.
+    """A table of a TOML file.
 
     Attributes
     ----------
     content : mapping
     where : str
-        What messages begin with: the file, and the name of the table if it has one.
+        The start of error messages: the file, and the name of the table if it has one.
     read : set of str
         Keys that were read; `finish` refuses all others.
     """
@@ -29,14 +29,14 @@ class Table:
     read: set[str] = field(default_factory=set)
 
     def refuse(self, key: str, required: str, found: object) -> NoReturn:
-        """Raise the complaint about a value."""
+        """Raise the error about a value."""
         raise InputError(f"{self.where}: {key} must be {required}, but is {found!r:.80}.")
 
     def get(self, key: str, default: object = REQUIRED) -> object:
-        """Return a value as it is."""
+        """Return a value, unchecked."""
         self.read.add(key)
         if key not in self.content and default is REQUIRED:
-            given = f"there are {', '.join(self.content)}" if self.content else "the table is empty"
+            given = f"the keys are {', '.join(self.content)}" if self.content else "the table is empty"
             raise InputError(f"{self.where}: {key} is required, but {given}.")
         return self.content.get(key, default)
 
@@ -45,24 +45,24 @@ class Table:
         return key in self.content
 
     def optional_text(self, key: str) -> str | None:
-        """Return a text, None if there is none."""
+        """Return a string, or None if the key is missing."""
         self.read.add(key)
         return self.text(key) if self.has(key) else None
 
     def text(self, key: str, choices: Collection[str] | None = None, default: object = REQUIRED) -> str:
-        """Return a text, one of the choices if there are any."""
+        """Return a string that is not empty, and one of the choices if these are given."""
         value = self.get(key, default)
         if choices is not None and (not isinstance(value, str) or value not in choices):
             self.refuse(key, f"one of {', '.join(choices)}", value)
         if not isinstance(value, str) or not value.strip():
-            self.refuse(key, "a text that is not empty", value)
+            self.refuse(key, "a string that is not empty", value)
         return value
 
     def whole(self, key: str, default: object = REQUIRED, *, least: int = 0) -> int:
-        """Return a whole number."""
+        """Return an integer."""
         value = self.get(key, default)
         if not _is_whole(value, least):
-            self.refuse(key, f"a whole number from {least}", value)
+            self.refuse(key, f"a whole number of at least {least}", value)
         return value
 
     def share(self, key: str, default: float) -> float:
@@ -76,40 +76,40 @@ class Table:
         """Return a number that is not negative."""
         value = self.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-            self.refuse(key, "a number from 0", value)
+            self.refuse(key, "a finite number of at least 0", value)
         return float(value)
 
     def wholes(self, key: str, default: object = REQUIRED, *, least: int = 0) -> tuple[int, ...]:
-        """Return a list of different whole numbers, not empty."""
+        """Return a list of distinct integers, not empty."""
         value = self.get(key, default)
         entries = [entry for entry in value if _is_whole(entry, least)] if _is_list(value) else []
         if not entries or entries != value:
-            self.refuse(key, f"a list of different whole numbers from {least}, not empty", value)
+            self.refuse(key, f"a list of distinct whole numbers of at least {least}, not empty", value)
         return tuple(entries)
 
     def texts(self, key: str, choices: Collection[str] | None, default: object = REQUIRED) -> tuple[str, ...]:
-        """Return a list of different texts, not empty."""
+        """Return a list of distinct strings, not empty."""
         value = self.get(key, default)
         entries = list(value) if isinstance(value, tuple) else value
         if not _is_list(entries):
-            self.refuse(key, "a list of different names, not empty", value)
+            self.refuse(key, "a list of distinct names, not empty", value)
         names = []
         for entry in entries:
             if not isinstance(entry, str) or (choices is not None and entry not in choices):
-                allowed = "texts" if choices is None else f"of {', '.join(choices)}"
-                self.refuse(f"each of {key}", f"one {allowed}" if choices is not None else "a text", entry)
+                allowed = "a string" if choices is None else f"one of {', '.join(choices)}"
+                self.refuse(f"each of {key}", allowed, entry)
             names.append(entry)
         return tuple(names)
 
     def table(self, key: str, default: object = REQUIRED) -> "Table":
-        """Return a table in this one."""
+        """Return a table inside this one."""
         value = self.get(key, default)
         if not isinstance(value, Mapping):
             self.refuse(key, f"a table, [{key}]", value)
         return Table(value, f"{self.where}: [{key}]")
 
     def tables(self, key: str) -> list["Table"]:
-        """Return the tables of an array, at least one."""
+        """Return the tables of an array that is not empty."""
         value = self.get(key)
         if not isinstance(value, list) or not value or not all(isinstance(entry, Mapping) for entry in value):
             self.refuse(key, f"at least one table, [[{key}]]", value)
@@ -120,7 +120,7 @@ class Table:
         unknown = [key for key in self.content if key not in self.read]
         if unknown:
             close = get_close_matches(unknown[0], self.read, n=1)
-            advice = f"Did you mean {close[0]}?" if close else f"There are {', '.join(sorted(self.read))}."
+            advice = f"Did you mean {close[0]}?" if close else f"Known keys are {', '.join(sorted(self.read))}."
             raise InputError(f"{self.where}: {unknown[0]} is not a known key. {advice}")
 
 

@@ -1,4 +1,4 @@
-"""What the steps do: each function turns a step into the content of its file."""
+"""The work of each kind of step: every function returns the content of the step's file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from torch import nn
 
 GRID = 51
-"""Points of a reliability curve."""
+"""Number of points of a reliability curve."""
 
 THREADS = 1
-"""Threads of PyTorch unless the config says otherwise: those of the machine would decide about last digits."""
+"""Number of PyTorch's threads unless the config sets it: with the machine's number, last digits would depend on it."""
 
 
 @dataclass(eq=False)
 class Bench:
-    """What steps work with: results of others, splits of the data, and where to report progress."""
+    """The resources of steps: the config, the results of other steps, and the splits of the data."""
 
     config: Config
     store: Store
@@ -38,7 +38,7 @@ class Bench:
     predictions_read: dict[str, Predictions] = field(default_factory=dict)
 
     def predictions(self, step: Step) -> Predictions:
-        """Return the result of a step that leaves logits or probabilities; kept, since many steps need it."""
+        """Return the predictions of a step that stores logits or probabilities; cached, as many steps need them."""
         if step.digest not in self.predictions_read:
             arrays = unpack(self.store.read(step))
             build = Predictions.from_logits if "logits" in arrays else Predictions
@@ -49,7 +49,7 @@ class Bench:
 
 
 def train_network(step: Step, bench: Bench, progress: Progress) -> bytes:
-    """Train a network, or go on where a process was killed."""
+    """Train a network, or continue from its checkpoint."""
     from calibrant.lab import training
 
     split = bench.splits.take(step, "train")
@@ -81,12 +81,12 @@ def _load(model: "nn.Module", step: Step, bench: Bench) -> None:
 
 
 def logits_of_calibration(step: Step, bench: Bench, _: Progress) -> bytes:
-    """Write the logits of the calibration split."""
+    """Return the logits of the calibration split."""
     return _logits(step, bench, "calibration")
 
 
 def logits_of_test(step: Step, bench: Bench, _: Progress) -> bytes:
-    """Write the logits of the test split."""
+    """Return the logits of the test split."""
     return _logits(step, bench, "test")
 
 
@@ -118,7 +118,7 @@ def fit_calibrator(step: Step, bench: Bench, _: Progress) -> bytes:
 
 
 def tune(step: Step, bench: Bench, _: Progress) -> bytes:
-    """Calibrate every fold by what the others teach, and choose bandwidths on these predictions."""
+    """Calibrate each fold with a fit to the others, and choose bandwidths on these predictions."""
     p = bench.predictions(step.needs["logits"])
     folds = draw_folds(p, step.settings["folds"], np.random.default_rng(step.settings["seed"]))
     out = cross_fit(parse(step.settings["calibrator"]), p, folds, lambda: None).predictions
@@ -183,7 +183,7 @@ def _line(curve: object) -> dict[str, list[float]]:
 
 
 def learn(step: Step, bench: Bench, progress: Progress) -> bytes:
-    """Fit a calibrator to parts of the calibration split, and judge it on the test split."""
+    """Fit a calibrator to parts of the calibration split, and evaluate it on the test split."""
     settings = step.settings
     p, test = bench.predictions(step.needs["calibration"]), bench.predictions(step.needs["test"])
     size = settings["size"]
@@ -211,4 +211,4 @@ WORK: Mapping[Kind, Callable[[Step, Bench, Progress], bytes]] = {
     "evaluate": evaluate,
     "learn": learn,
 }
-"""What a step of each kind does."""
+"""The function for each kind of step."""

@@ -1,7 +1,7 @@
-"""Training and fine-tuning of networks with losses that calibrate; needs PyTorch, the extra [torch]."""
+"""Train and fine-tune networks with losses that improve calibration; needs PyTorch, the extra [torch]."""
 
 try:
-    import torch as _torch  # noqa: F401 (tells at once what is missing)
+    import torch as _torch  # noqa: F401 (fails here, with advice, if PyTorch is missing)
 except ImportError as error:
     raise ImportError('calibrant.lab.training needs PyTorch: pip install "calibrant[torch]".') from error
 

@@ -1,4 +1,4 @@
-"""Weights and checkpoints of networks: a training that was killed continues where it stopped."""
+"""Weights and checkpoints of networks; from a checkpoint, an interrupted training continues."""
 
 import hashlib
 import io
@@ -23,18 +23,18 @@ _SEAL_BYTES = 32
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """The state of a training after an epoch; random numbers are a function of the seed and the epoch.
+    """The state of a training after an epoch. Random numbers are a function of the seed and the epoch.
 
     Attributes
     ----------
     settings : str
-        Digest of everything that decides the weights.
+        Digest of everything that determines the weights.
     epochs : tuple of Epoch
-        Those that are over.
+        The completed epochs.
     model, optimizer : dict
-        Their states.
+        The states of the network and the optimiser.
     best : dict or None
-        The state of the network after the best epoch, if it is to be kept.
+        The state of the network after the best epoch, if the schedule keeps that one.
     """
 
     settings: str
@@ -59,19 +59,19 @@ class Checkpoint:
 
 
 def read_checkpoint(path: Path, settings: str) -> Checkpoint | None:
-    """Return the checkpoint in a file; None if there is no file, or an empty or damaged one: training starts again.
+    """Return the checkpoint in a file, or None, so that training starts again, if it is missing, empty or damaged.
 
     Raises
     ------
     InputError
-        If the file is a checkpoint of other settings, or not a checkpoint: it is somebody's work, and is not replaced.
+        If the file is a checkpoint of other settings, or not a checkpoint; it is not overwritten.
     """
     if not path.exists():
         return None
     with open_regular(path) as file:
         content = file.handle.read()
     if not content.startswith(_MAGIC[: len(content)]):
-        raise InputError(f"{printable(path)} is not a checkpoint, and is not replaced. Name another file.")
+        raise InputError(f"{printable(path)} must be a checkpoint, but is not, and is not replaced. Name another file.")
     seal, payload = content[len(_MAGIC) :][:_SEAL_BYTES], content[len(_MAGIC) + _SEAL_BYTES :]
     if hashlib.sha256(payload).digest() != seal:
         return None
@@ -79,8 +79,8 @@ def read_checkpoint(path: Path, settings: str) -> Checkpoint | None:
     if document["settings"] != settings:
         raise InputError(
             f"{printable(path)} belongs to another training: the data, the loss, the schedule, the seed or the "
-            "initial weights differ. Name another file, or remove it. A network that was trained in part has to be "
-            "built anew."
+            "initial weights differ. Name another file, or remove this one. To continue, build the network anew; one "
+            "that is partly trained has other initial weights."
         )
     return Checkpoint(**{**document, "epochs": tuple(Epoch(*values) for values in document["epochs"])})
 
@@ -99,14 +99,14 @@ def save_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:
 
 
 def load_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:
-    """Put the weights of a file in a network of the same architecture; nothing in the file is executed.
+    """Load weights from a file into a network of the same architecture; nothing in the file is executed.
 
     Parameters
     ----------
     model : torch.nn.Module
-        Changed in place, or not at all.
+        Changed in place, completely or not at all.
     path : str or path
-        As `save_weights` has written it.
+        A file that `save_weights` has written.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def load_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:
 
 
 def check_fits(model: nn.Module, state: object, name: str) -> None:
-    """Refuse weights of another architecture; PyTorch would have put some of them in place before it notices."""
+    """Refuse weights of another architecture before PyTorch loads some of them and fails."""
     expected = {key: tuple(tensor.shape) for key, tensor in model.state_dict().items()}
     found = (
         {key: tuple(getattr(tensor, "shape", ())) for key, tensor in state.items()} if isinstance(state, dict) else {}
@@ -140,14 +140,14 @@ def check_fits(model: nn.Module, state: object, name: str) -> None:
 
 
 def as_bytes(document: object) -> bytes:
-    """Return what `torch.save` writes."""
+    """Return the bytes that `torch.save` writes."""
     buffer = io.BytesIO()
     torch.save(document, buffer)
     return buffer.getvalue()
 
 
 def from_bytes(content: bytes) -> Any:
-    """Return what `as_bytes` was given, made of tensors and plain values only; damage is noticed by checksums."""
+    """Return the document that `as_bytes` was given: only tensors and plain values; checksums are verified."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             damaged = archive.testzip()

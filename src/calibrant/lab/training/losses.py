@@ -1,4 +1,4 @@
-"""Losses of logits: cross entropy, label smoothing, focal losses."""
+"""Loss functions of logits: cross entropy, label smoothing, focal losses."""
 
 import math
 from abc import ABC, abstractmethod
@@ -34,7 +34,7 @@ class CrossEntropy(Loss):
 
 @dataclass(frozen=True)
 class LabelSmoothing(Loss):
-    r"""Cross entropy to labels that give a share to all classes.
+    r"""Cross entropy with smoothed labels, which give a share to all classes.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class LabelSmoothing(Loss):
 
 @dataclass(frozen=True)
 class FocalLoss(Loss):
-    r"""Cross entropy that counts less the surer the network is, :math:`-(1 - p_y)^\gamma \ln p_y`.
+    r"""Cross entropy that gives less weight to confident rows, :math:`-(1 - p_y)^\gamma \ln p_y`.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ class FocalLoss(Loss):
 
 @dataclass(frozen=True)
 class SampleDependentFocalLoss(Loss):
-    """Focal loss with one exponent for rows whose label is improbable and another for all others, "FLSD-53".
+    """Focal loss with a separate exponent for rows whose label is improbable, "FLSD-53".
 
     Parameters
     ----------
     below, above : float, default=5 and 3
-        The exponents if the probability of the label is below the threshold, and if it is not.
+        The exponents for labels with a probability below the threshold, and for all others.
     threshold : float, default=0.2
 
     References
@@ -121,14 +121,14 @@ def check_batch(logits: Tensor, labels: Tensor) -> None:
     """Refuse arrays whose shapes are not those of logits and labels."""
     if logits.ndim != 2 or len(logits) < 1 or logits.shape[1] < 2 or labels.shape != logits.shape[:1]:
         raise InputError(
-            "logits must have the shape (n, K) with n of 1 or more and K of 2 or more, and labels (n,), "
+            "logits must have the shape (n, K) with n >= 1 and K >= 2, and labels the shape (n,), "
             f"but they have {tuple(logits.shape)} and {tuple(labels.shape)}."
         )
 
 
 def _focal(logits: Tensor, labels: Tensor, gamma: float | Tensor) -> Tensor:
-    # With the log-odds against the label, ln p = ln sigmoid(-odds) and ln(1 - p) = ln sigmoid(odds). Both are exact at
-    # both ends, also where p rounds to 1. From ln p alone, 1 - p would be 0 there, and a root of it have no gradient.
+    # With the log-odds against the label, ln p = ln sigmoid(-odds) and ln(1 - p) = ln sigmoid(odds). Both are accurate,
+    # also where p rounds to 1. Computed from ln p, 1 - p would be 0 there, and its powers would have no gradient.
     is_label = nn.functional.one_hot(labels, logits.shape[1]).bool()
     odds = logits.masked_fill(is_label, -math.inf).logsumexp(dim=1) - _at(logits, labels)
     return -nn.functional.logsigmoid(-odds) * torch.exp(gamma * nn.functional.logsigmoid(odds))

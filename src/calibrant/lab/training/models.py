@@ -1,4 +1,4 @@
-"""Networks to train, a convolutional one for images and a perceptron for tables, and their logits."""
+"""Networks, a convolutional one for images and a perceptron for tables, and their logits."""
 
 import math
 import os
@@ -17,17 +17,17 @@ from calibrant.io import write_atomically
 from calibrant.lab.datasets import Dataset
 
 WIDTH = 16
-"""Channels of the first convolution; the second has twice as many, the third four times."""
+"""Number of channels of the first convolution; the second has twice as many, the third four times."""
 
 HIDDEN = 128
-"""Units of a hidden layer."""
+"""Number of units of a hidden layer."""
 
 
 class Builder(Protocol):
-    """What builds a network for inputs of a shape, without the axis of the rows, and a number of classes."""
+    """A function that builds a network for a shape of inputs, without the row axis, and a number of classes."""
 
     def __call__(self, shape: tuple[int, ...], n_classes: int, *, rng: Rng = 0) -> nn.Module:
-        """Return a network with random weights that depend on `rng` only."""
+        """Return a network with random weights that depend only on `rng`."""
 
 
 def convolutional(shape: tuple[int, ...], n_classes: int, *, rng: Rng = 0) -> nn.Module:
@@ -43,8 +43,8 @@ def convolutional(shape: tuple[int, ...], n_classes: int, *, rng: Rng = 0) -> nn
     """
     if len(shape) != 3 or min(shape[1:]) < 4:
         raise InputError(
-            f"the shape of an input must be channels, height and width, of 4 x 4 pixels or more, but is {shape}. "
-            'Take the model "mlp" for tables.'
+            f"the shape of an input must be channels, height and width, with at least 4 x 4 pixels, but is {shape}. "
+            'Use the model "mlp" for tables.'
         )
     channels, height, width = shape
     _check_classes(n_classes)
@@ -61,7 +61,7 @@ def convolutional(shape: tuple[int, ...], n_classes: int, *, rng: Rng = 0) -> nn
 
 
 def perceptron(shape: tuple[int, ...], n_classes: int, *, rng: Rng = 0) -> nn.Module:
-    """Return a network for tables, or for anything else flattened: two hidden layers.
+    """Return a network with two hidden layers, for tables or any flattened inputs.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ MODELS: dict[str, Builder] = {
 
 
 def _convolution(n_in: int, n_out: int, *, pooled: bool) -> list[nn.Module]:
-    # Pooling comes first because normalising and cutting off a quarter of the values saves a third of the time.
+    # Pooling comes first: normalising and rectifying only a quarter of the values saves a third of the time.
     pool = [nn.MaxPool2d(2)] if pooled else []
     return [nn.Conv2d(n_in, n_out, 3, padding=1, bias=False), *pool, nn.BatchNorm2d(n_out), nn.ReLU()]
 
@@ -104,7 +104,7 @@ def _check_classes(n_classes: int) -> None:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Let initial weights and dropout on the processor depend on the seed."""
+    """Seed the random numbers of initial weights and of dropout on the CPU."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         yield
@@ -112,7 +112,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def threaded(threads: int | None) -> Iterator[None]:
-    """Let PyTorch use a number of threads; None leaves it as it is."""
+    """Set the number of PyTorch's threads; None leaves it unchanged."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads or before)
     try:
@@ -127,11 +127,10 @@ def predict_logits(model: nn.Module, inputs: NDArray[np.float32], batch_size: in
     Parameters
     ----------
     model : torch.nn.Module
-        Evaluated as in use, without dropout and with the stored statistics of batch normalisation; whether it is in
-        training stays as it is.
+        Applied in evaluation mode; its mode is restored afterwards.
     inputs : ndarray of shape (n, ...)
     batch_size : int, default=1000
-        How many rows at a time.
+        Number of rows at a time.
 
     Returns
     -------
@@ -151,8 +150,8 @@ def write_logits(model: nn.Module, data: Dataset, path: str | os.PathLike[str]) 
     model : torch.nn.Module
     data : Dataset
     path : str or path
-        The arrays are `train_logits` and `train_labels`, the same for `calibration` and `test`, and `classes`. A folder
-        of such files, one per network, is what an experiment with `source = "logits"` reads.
+        The arrays are `train_logits` and `train_labels`, the same for `calibration` and `test`, and `classes`. An
+        experiment with `source = "logits"` reads a folder of such files, one per network.
     """
     arrays: dict[str, NDArray[np.generic]] = {"classes": np.array(data.classes)}
     for part in ("train", "calibration", "test"):
@@ -165,7 +164,7 @@ def write_logits(model: nn.Module, data: Dataset, path: str | os.PathLike[str]) 
 
 @contextmanager
 def in_mode(model: nn.Module, *, training: bool) -> Iterator[None]:
-    """Put all parts of a network in training or out of it, and each back afterwards."""
+    """Set all modules of a network to training or evaluation mode, and restore their modes afterwards."""
     flags = {module: module.training for module in model.modules()}
     model.train(training)
     try:
@@ -185,7 +184,7 @@ def _logits(model: nn.Module, batch: Tensor) -> NDArray[np.float32]:
     logits = model(placed(batch, model))
     if logits.ndim != 2 or len(logits) != len(batch):
         raise InputError(
-            f"the network must give one row of logits for each input, but gave {tuple(logits.shape)} "
+            f"the network must return one row of logits per input, but returned the shape {tuple(logits.shape)} "
             f"for {len(batch)} inputs."
         )
     return np.asarray(logits.float().cpu())

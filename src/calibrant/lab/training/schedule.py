@@ -1,4 +1,4 @@
-"""How long and how fast to train, and the results."""
+"""The schedule of a training, and the measurements of its epochs."""
 
 import math
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from typing import Literal
 from calibrant.exceptions import InputError
 
 WATCHED = {"loss": "held_out_loss", "calibrated-nll": "held_out_calibrated_nll"}
-"""What patience may compare, with the attribute of an epoch that holds it."""
+"""The values that patience can compare, with their attributes of `Epoch`."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Stochastic gradient descent with Nesterov's momentum of 0.9, at a rate that falls to 0 as a cosine does.
+    """Stochastic gradient descent with Nesterov's momentum of 0.9 and a cosine schedule of the learning rate.
 
     Parameters
     ----------
     epochs : int, default=10
-        The most.
+        Largest number of epochs.
     learning_rate : float, default=0.05
-        At the beginning. To fine-tune, take a tenth of that in training.
+        The initial rate. For fine-tuning, use a tenth of it.
     batch_size : int, default=128
         Largest number of rows per batch; the batches of an epoch are equal up to one row.
     weight_decay : float, default=5e-4
@@ -27,15 +27,15 @@ class Schedule:
         Stop after this many epochs in a row without a lower value of `watch` on the held-out rows, and keep the weights
         of the best epoch. None trains to the end and keeps the last weights.
     watch : {"loss", "calibrated-nll"}, default="loss"
-        What patience compares: the loss, or the log loss after temperature scaling, with the temperature that fits the
-        held-out rows best. The latter does not stop a network that still learns to rank because it became too sure of
-        itself, which a temperature mends afterwards.
+        What patience compares: the loss, or the log loss after temperature scaling, with the temperature that is
+        optimal for the held-out rows. The latter does not stop a network that still improves its ranking but has become
+        over-confident, which a temperature can correct afterwards.
     held_out : float, default=0.1
-        Share of the rows that are watched and not trained on; 0 for none. Which ones depends on `rng` of `train`, so
-        the same rows are held out in fine-tuning if it gets the same.
+        Share of the rows that are watched and not trained on; 0 for none. They depend on `rng` of `train`, so
+        fine-tuning with the same `rng` holds out the same rows.
     threads : int, optional
-        Threads of PyTorch during training; None leaves their number as it is. Sums are rounded differently with another
-        number. For a small network, 1 is fastest.
+        Number of PyTorch's threads during training; None leaves it unchanged. Rounding depends on it. For a small
+        network, 1 is fastest.
     """
 
     epochs: int = 10
@@ -59,23 +59,23 @@ class Schedule:
         if self.watch not in WATCHED:
             raise InputError(f"watch must be one of {', '.join(WATCHED)}, but is {self.watch!r:.80}.")
         if self.patience is not None and self.held_out == 0:
-            raise InputError("patience needs rows to watch, but held_out is 0. Hold out a tenth, or set patience=None.")
+            raise InputError("patience needs held-out rows, but held_out is 0. Set held_out=0.1, or patience=None.")
 
     def rate_at(self, progress: float) -> float:
-        """Return the learning rate after a share of all steps."""
+        """Return the learning rate after a given share of all steps."""
         return self.learning_rate * (1 + math.cos(math.pi * progress)) / 2
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What was measured in an epoch.
+    """The measurements of an epoch.
 
     Attributes
     ----------
     loss : float
-        Mean over the trained rows, each with the weights it met.
+        Mean over the trained rows, each evaluated when its batch was trained.
     held_out_loss, held_out_accuracy : float or None
-        On the held-out rows after the epoch; None if there are none. The loss is the mean over batches as in training.
+        On the held-out rows after the epoch; None if there are none. The loss is a mean over batches as in training.
     held_out_calibrated_nll : float or None
         Log loss of the held-out rows after temperature scaling, if the schedule watches it.
     """
@@ -88,13 +88,13 @@ class Epoch:
 
 @dataclass(frozen=True)
 class History:
-    """What was measured in training.
+    """The measurements of a training.
 
     Attributes
     ----------
     epochs : tuple of Epoch
     kept : int
-        Number of the epoch, from 1, whose weights the network has.
+        Number of the epoch, from 1, whose weights were kept.
     """
 
     epochs: tuple[Epoch, ...]
@@ -111,7 +111,7 @@ def best_epoch(epochs: tuple[Epoch, ...], schedule: Schedule) -> int:
 
 
 def is_over(epochs: tuple[Epoch, ...], schedule: Schedule) -> bool:
-    """Whether training ends after these epochs."""
+    """Return whether training ends after these epochs."""
     if len(epochs) >= schedule.epochs:
         return True
     return (

@@ -1,4 +1,4 @@
-"""One epoch of training after another."""
+"""Train a network epoch by epoch, with checkpoints."""
 
 import hashlib
 import math
@@ -32,8 +32,8 @@ MOMENTUM = 0.9
 class Trainer:
     """A network in training.
 
-    Everything random in an epoch is a function of the seed and the number of the epoch, so that a checkpoint needs no
-    state of a generator.
+    All random numbers of an epoch are a function of the seed and the number of the epoch, so a checkpoint needs no
+    generator state.
     """
 
     def __init__(self, model: nn.Module, data: "Split", loss: Loss, schedule: Schedule, seed: int) -> None:
@@ -54,21 +54,21 @@ class Trainer:
 
     @property
     def batches(self) -> int:
-        """Number of batches of an epoch."""
+        """Number of batches per epoch."""
         return math.ceil(len(self.trained) / self.schedule.batch_size)
 
     def snapshot(self) -> Checkpoint:
-        """Return the state, which goes on changing with the training."""
+        """Return the current state, as references that change with further training."""
         return Checkpoint(self.settings, self.epochs, self.model.state_dict(), self.optimizer.state_dict(), self.best)
 
     def restore(self, state: Checkpoint) -> None:
-        """Go back, or forth, to a state."""
+        """Set the state."""
         self.model.load_state_dict(state.model)
         self.optimizer.load_state_dict(state.optimizer)
         self.epochs, self.best = state.epochs, state.best
 
     def advance(self, progress: Progress | None) -> None:
-        """Train for one epoch more."""
+        """Train for one more epoch."""
         number = len(self.epochs)
         order_seed, module_seed = np.random.SeedSequence([self.seed, 1 + number]).spawn(2)
         order = np.random.default_rng(order_seed).permutation(self.trained)
@@ -79,13 +79,13 @@ class Trainer:
             self.best = deepcopy(self.model.state_dict())
 
     def finish(self) -> History:
-        """Put the weights to be kept in the network."""
+        """Load the weights to be kept into the network, and return the measurements."""
         if self.best is not None:
             self.model.load_state_dict(self.best)
         return History(self.epochs, best_epoch(self.epochs, self.schedule))
 
     def _pass_over(self, order: Tensor, progress: Progress | None) -> float:
-        """Take the steps of an epoch; return the sum of the losses of its rows."""
+        """Train on all batches of an epoch; return the sum of the losses of its rows."""
         total, done, steps = 0.0, len(self.epochs) * self.batches, self.schedule.epochs * self.batches
         for rows in order.tensor_split(self.batches):
             for group in self.optimizer.param_groups:
@@ -108,7 +108,7 @@ class Trainer:
             if value is not None and not math.isfinite(value):
                 raise InputError(
                     f"the loss must stay finite, but is {value} in epoch {len(self.epochs) + 1}. Lower the learning "
-                    f"rate of {as_given(self.schedule.learning_rate)}, and scale the inputs to unit variance."
+                    f"rate, now {as_given(self.schedule.learning_rate)}, and scale the inputs to unit variance."
                 )
         return seen
 
@@ -121,14 +121,14 @@ class Trainer:
         return self._loss_of(logits, labels), accuracy, self._calibrated_nll(logits, labels)
 
     def _loss_of(self, logits: NDArray[np.float32], labels: IntArray) -> float:
-        """Return the loss in batches of about the size of training, on which a penalty depends, and its memory."""
+        """Return the loss in batches of about the training size, on which penalties and their memory depend."""
         n_batches = math.ceil(len(labels) / self.schedule.batch_size)
         pairs = zip(np.array_split(logits, n_batches), np.array_split(labels, n_batches), strict=True)
         total = sum(self.loss(torch.tensor(z).double(), torch.tensor(y)).item() * len(y) for z, y in pairs)
         return total / len(labels)
 
     def _calibrated_nll(self, logits: NDArray[np.float32], labels: IntArray) -> float | None:
-        """Return the log loss after the best temperature, if it is watched; None if the loss is no number either."""
+        """Return the log loss at the optimal temperature; None if it is not watched, or if logits are NaN."""
         log_probs = torch.tensor(logits).double().log_softmax(dim=1)
         if self.schedule.watch != "calibrated-nll" or log_probs.isnan().any():
             return None
@@ -150,13 +150,13 @@ def _check_labels(model: nn.Module, data: "Split") -> None:
     n_classes = predict_logits(model, data.inputs[:1]).shape[1]
     if data.labels.max() >= n_classes:
         raise InputError(
-            f"the labels must be below the {n_classes} outputs of the network, but one is {data.labels.max()}. "
-            "Build it for more classes."
+            f"the labels must be below {n_classes}, the number of outputs of the network, but one is "
+            f"{data.labels.max()}. Build the network for more classes."
         )
 
 
 def _settings(model: nn.Module, data: "Split", loss: Loss, schedule: Schedule, seed: int) -> str:
-    """Return a digest of everything that decides the weights."""
+    """Return a digest of everything that determines the weights."""
     total = hashlib.sha256(repr((loss, schedule, seed, MOMENTUM, digest(model), data.inputs.shape)).encode())
     total.update(np.ascontiguousarray(data.inputs).data)
     total.update(np.ascontiguousarray(data.labels).data)
@@ -173,22 +173,22 @@ def train(
     progress: Progress | None = None,
     rng: Rng = 0,
 ) -> History:
-    """Train a network in place. To fine-tune, give one that has weights, another loss and a smaller learning rate.
+    """Train a network in place; to fine-tune, pass a trained network and a smaller learning rate.
 
     Parameters
     ----------
     model : torch.nn.Module
-        Gives logits. Whether it is in training stays as it is.
+        Returns logits. Its training or evaluation mode is restored afterwards.
     data : Split
-        All rows that training may see; the schedule says how many of them are only watched.
+        All rows that training may use, including those that the schedule holds out.
     loss : Loss
     schedule : Schedule
     checkpoint : path, optional
         A file that is replaced after every epoch. If the process was killed, the same call, with the network built and
-        seeded as before, goes on from there and ends with the same weights, to the last bit. The checkpoint of a
-        training that is over gives its weights at once. A damaged one is ignored: training starts again.
+        seeded as before, continues from there and gives the same weights to the last bit. From the checkpoint of a
+        finished training, its weights are loaded at once. A damaged checkpoint is ignored, and training starts again.
     progress : callable, optional
-        Called with (steps done, steps in all).
+        Called with (steps done, total steps).
     rng : Generator, int or None, default=0
         Decides the held-out rows, the order of the others, and dropout. None, a fresh seed, excludes a checkpoint.
 
@@ -199,13 +199,13 @@ def train(
     Raises
     ------
     InputError
-        If the labels do not fit the network, if the loss is not finite any more, or if the checkpoint belongs to
-        another training.
+        If the labels do not fit the network, if the loss is no longer finite, or if the checkpoint belongs to another
+        training.
 
     Notes
     -----
-    On the processor, with the same version of PyTorch and the same number of threads, the same arguments give the same
-    weights. The global random generator and the number of threads are as before afterwards.
+    On the CPU, with the same version of PyTorch and the same number of threads, the same arguments give the same
+    weights. The global random generator and the number of threads are restored afterwards.
     """
     if checkpoint is not None and rng is None:
         raise InputError("rng must be a seed if there is a checkpoint, but is None. Pass rng=0.")

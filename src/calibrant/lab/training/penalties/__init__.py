@@ -1,4 +1,4 @@
-"""Calibration errors of a batch that have a gradient: terms beside a loss, never a loss of their own."""
+"""Differentiable calibration errors of a batch, to be added to a loss, never used alone."""
 
 from calibrant.lab.loss_names import split_loss
 from calibrant.lab.training.losses import LOSSES, Loss
@@ -28,12 +28,12 @@ PENALTIES: dict[str, Penalty] = {
 
 
 def parse_loss(name: str) -> Loss:
-    """Return a loss by its name.
+    """Return the loss with a name.
 
     Parameters
     ----------
     name : str
-        A name in `LOSSES`, alone or with penalties of `PENALTIES` after plus signs: "ce", "ce+mmce", "ce+8*mmce".
+        A name in `LOSSES`, optionally with penalties of `PENALTIES` after plus signs: "ce", "ce+mmce", "ce+8*mmce".
 
     Raises
     ------

@@ -24,8 +24,8 @@ class MMCEPenalty(Penalty):
 
     .. math:: \sqrt{\frac{1}{n^2} \sum_{i,j} e_i e_j \exp(-|c_i - c_j| / \ell)}.
 
-    Which class is the most probable has no gradient. The root is :math:`x / \sqrt{x + 10^{-12}}`, whose slope is finite
-    at 0.
+    The choice of the most probable class has no gradient. The square root of x is computed as
+    :math:`x / \sqrt{x + 10^{-12}}`, whose slope is finite at 0.
 
     References
     ----------
@@ -60,14 +60,14 @@ class MMCEPenalty(Penalty):
 
 @dataclass(frozen=True)
 class SoftBinnedECEPenalty(Penalty):
-    r"""Calibration error of the confidence in bins whose borders are soft.
+    r"""Calibration error of the confidence in bins with soft borders.
 
     Parameters
     ----------
     bins : int, default=15
-        Number of bins of equal width, whose centres are :math:`\xi_b`.
+        Number of bins of equal width, with centres :math:`\xi_b`.
     temperature : float, default=0.01
-        The :math:`T` below: the smaller, the harder the borders.
+        The :math:`T` below; the smaller, the harder the borders.
 
     Notes
     -----
@@ -76,7 +76,7 @@ class SoftBinnedECEPenalty(Penalty):
 
     .. math:: \sqrt{\sum_b \frac{S_b}{n} \Big(\frac{\sum_i m_{ib} e_i}{S_b}\Big)^2}, \qquad S_b = \sum_i m_{ib}.
 
-    The root is that of `MMCEPenalty`.
+    The square root is computed as in `MMCEPenalty`.
 
     References
     ----------
@@ -109,18 +109,18 @@ class SoftBinnedECEPenalty(Penalty):
         confidence, errors = _confidence(log_probs, labels)
         centres = (torch.arange(self.bins, dtype=errors.dtype, device=errors.device) + 0.5) / self.bins
         members = (-(confidence[:, None] - centres).square() / self.temperature).log_softmax(dim=1)
-        # The mean error of a bin is a softmax over rows: shares that are too small for floats have a mean too.
+        # The weights of a bin's mean error are a softmax over rows, which also works if its shares underflow.
         gaps = errors @ members.softmax(dim=0)
         return _root(members.exp().mean(dim=0) @ gaps.square())
 
 
 def _confidence(log_probs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the largest probability of every row, and the label's being its class minus that."""
+    """Return the largest probability of each row, and whether its class is the label, 1 or 0, minus that."""
     predicted = log_probs.detach().argmax(dim=1)
     confidence = log_probs.gather(1, predicted[:, None])[:, 0].exp()
     return confidence, (predicted == labels).to(confidence.dtype) - confidence
 
 
 def _root(square: Tensor) -> Tensor:
-    square = square.clamp(min=0)  # Rounding makes a sum of squares negative.
+    square = square.clamp(min=0)  # Rounding can make it negative.
     return square / (square + 1e-12).sqrt()

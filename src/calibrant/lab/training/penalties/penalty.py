@@ -1,4 +1,4 @@
-"""What a penalty is, and a loss that has one."""
+"""The base class of penalties, and a loss with a penalty."""
 
 import math
 from abc import ABC, abstractmethod
@@ -14,17 +14,16 @@ from calibrant.lab.training.losses import Loss, check_batch
 class Penalty(ABC):
     """A calibration error of a batch of logits, (n, K), with labels, (n,).
 
-    It depends on all rows of the batch at once, so that it is no mean over rows, and its value on larger batches is not
-    comparable. A network that gives the same probabilities to every row can have an error of 0: train by a loss with a
-    penalty, `Penalised`.
+    It is not a mean over rows, so values for different batch sizes are not comparable. A network that gives every row
+    the same probabilities can have an error of 0, so add the penalty to a loss, with `Penalised`.
 
     Attributes
     ----------
     notion : {"confidence", "all classes"}
-        Whose calibration is meant: that of the largest probability, or that of the whole vector.
+        Whether it measures the calibration of the largest probability or of the whole vector.
     is_unbiased : bool
-        Whether the expected value does not depend on the number of rows. The others are positive by chance, the more so
-        the fewer rows there are: below some 64, they are mostly noise.
+        Whether the expected value does not depend on the number of rows. Other penalties are positive by chance, the
+        more so the fewer rows there are: below about 64, they are mostly noise.
     """
 
     notion: ClassVar[Literal["confidence", "all classes"]]
@@ -50,7 +49,7 @@ class Penalised(Loss):
         Usually `CrossEntropy()`, or another `Penalised`.
     penalty : Penalty
     weight : float, default=1
-        By which the penalty is multiplied.
+        Factor of the penalty.
 
     Examples
     --------

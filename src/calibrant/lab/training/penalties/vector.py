@@ -1,4 +1,4 @@
-"""Penalties for errors of all probabilities of a row together."""
+"""Penalties for errors of the whole vector of probabilities."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from calibrant.lab.training.penalties.penalty import Penalty, check_positive
 
 @dataclass(frozen=True)
 class SKCEPenalty(Penalty):
-    r"""Squared kernel calibration error of the whole vector of probabilities, without bias.
+    r"""Squared kernel calibration error (SKCE) of the whole vector of probabilities, unbiased.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ class SKCEPenalty(Penalty):
 
     Notes
     -----
-    With labels :math:`y_i` as vectors of zeros and a one,
+    With one-hot labels :math:`y_i`,
 
     .. math:: \frac{1}{n (n - 1)} \sum_{i \ne j} \kappa(p_i, p_j) \langle y_i - p_i, y_j - p_j \rangle.
 
-    May be negative. A batch of one row has no pairs: 0, with a gradient of 0. The exponential kernel has a kink where
-    two rows are equal, whose gradient is taken as 0.
+    It may be negative. A batch of one row has no pairs, so the value and its gradient are 0. The exponential kernel is
+    not differentiable where two rows are equal; its gradient there is taken as 0.
 
     References
     ----------
@@ -79,15 +79,15 @@ class KdeECEPenalty(Penalty):
 
     Notes
     -----
-    With labels :math:`y_i` as vectors of zeros and a one, and the density of a Dirichlet distribution as the kernel,
+    With one-hot labels :math:`y_i`, and the density of a Dirichlet distribution as the kernel,
 
     .. math::
         \frac1n \sum_i \Big\| \frac{\sum_{j \ne i} k_{ij} y_j}{\sum_{j \ne i} k_{ij}} - p_i \Big\|^2, \qquad
         \ln k_{ij} = \text{const} + \sum_k \Big(\frac{p_{jk}}{h} \ln p_{ik} - \ln \Gamma(p_{jk} / h + 1)\Big).
 
-    Weights come from the logarithms, since the densities are too large and too small for floats. A batch of one row has
-    nothing to regress on: 0, with a gradient of 0. Labels that were drawn from the probabilities are not those of the
-    neighbours either, so that the error of a perfect network is not 0.
+    Weights are computed from logarithms, because the densities overflow and underflow. A batch of one row has nothing
+    to regress on, so the value and its gradient are 0. The error of a perfect network is not 0, because the labels of
+    neighbours vary by chance.
 
     References
     ----------
@@ -96,7 +96,7 @@ class KdeECEPenalty(Penalty):
 
     Examples
     --------
-    Of two rows, each is compared with the label of the other; here it lies (1/2, -1/2) from the probabilities:
+    With two rows, each is compared with the label of the other, whose distance from the probabilities is (1/2, -1/2):
 
     >>> round(KdeECEPenalty()(torch.zeros(2, 2), torch.tensor([0, 1])).item(), 6)
     0.5
@@ -115,7 +115,7 @@ class KdeECEPenalty(Penalty):
         if len(log_probs) == 1:
             return 0 * log_probs.exp().sum()
         probs = log_probs.exp()
-        # A class that the network excludes has the logarithm -inf, and 0 times that would not be a number.
+        # A class of probability 0 has the logarithm -inf, and 0 times that is NaN.
         logs = log_probs.clamp(min=-1e30) @ probs.T / self.bandwidth
         logs = logs - torch.lgamma(probs / self.bandwidth + 1).sum(dim=1)
         weights = logs.masked_fill(_diagonal(probs), -math.inf).softmax(dim=1)
@@ -124,8 +124,8 @@ class KdeECEPenalty(Penalty):
 
 
 def _distances(probs: Tensor) -> Tensor:
-    # By differences: sums of squares and products would cancel. Where the distance is 0, as on the diagonal, PyTorch
-    # takes 0 for its gradient here; that of a root written out is not a number.
+    # From differences, because sums of squares and products would cancel. Where the distance is 0, as on the diagonal,
+    # this function has a gradient of 0; that of an explicit square root would be NaN.
     return torch.cdist(probs, probs, compute_mode="donot_use_mm_for_euclid_dist")
 
 

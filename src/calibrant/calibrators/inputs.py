@@ -1,4 +1,4 @@
-"""What a calibrator is given: names of columns that must not change, labels of probability 0, errors phrased for it."""
+"""Checks of a calibrator's input: column names, labels of probability 0, and error messages phrased for calibrators."""
 
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
@@ -15,7 +15,7 @@ from calibrant.exceptions import DataWarning, InputError
 if TYPE_CHECKING:
     from calibrant.calibrators.calibrator import Calibrator
 
-WORDS = {
+_ADVICE = {
     "Pass them to Predictions.from_logits.": 'Build the calibrator with scores="logits".',
     "Pass renormalise=True if the rows are proportions": "Divide each row by its sum if the rows are proportions",
     "Pass classes=[...] in the order of the columns of probs, or for one column positive=, the class whose probability "
@@ -24,27 +24,27 @@ WORDS = {
         "own fit. Columns of predict_proba in scikit-learn are sorted: classes=np.unique(labels)."
     ),
 }
-"""What `Predictions` advises, and the advice for users of a calibrator instead."""
+"""Advice in the messages of `Predictions`, and what replaces it for users of a calibrator."""
 
-MOST_NAMES = 5
-"""More names than this are not listed in a message."""
+_MAX_NAMES = 5
+"""Largest number of names that a message lists."""
 
 
 @contextmanager
-def words_of_calibrators() -> Iterator[None]:
-    """Say in terms of calibrators what `Predictions` says in terms of its own arguments."""
+def advice_for_calibrators() -> Iterator[None]:
+    """Replace advice about the arguments of `Predictions` by advice about those of a calibrator."""
     try:
         yield
     except InputError as error:
         message = str(error)
-        for theirs, ours in WORDS.items():
+        for theirs, ours in _ADVICE.items():
             message = message.replace(theirs, ours)
         error.args = (message,)
         raise
 
 
 def columns_of(scores: object) -> tuple[Hashable, ...] | None:
-    """Return the column names of a data frame; None if it only numbers them, and for anything else."""
+    """Return the column names of a data frame; None if they are 0, 1, ..., and for anything else."""
     if isinstance(scores, (np.ndarray, list, tuple)):
         return None
     import narwhals as nw
@@ -61,15 +61,15 @@ def columns_of(scores: object) -> tuple[Hashable, ...] | None:
     return None if names == tuple(range(len(names))) else names
 
 
-def texts(columns: Sequence[Hashable] | None) -> NDArray[np.str_] | None:
-    """Return the names of columns as scikit-learn keeps them: only if all of them are strings."""
+def string_names(columns: Sequence[Hashable] | None) -> NDArray[np.str_] | None:
+    """Return column names as scikit-learn stores them: only if all are strings."""
     if not columns or not all(isinstance(name, str) for name in columns):
         return None
     return np.array(columns, dtype=np.str_)
 
 
 def check_same_columns(columns: Sequence[Hashable], fitted: Sequence[Hashable]) -> None:
-    """Refuse a data frame with other columns than the one of the fit, or with the same ones in another order."""
+    """Refuse a data frame whose columns differ from those of the fit, or are in another order."""
     if tuple(columns) == tuple(fitted):
         return
     missing, added = set(fitted) - set(columns), set(columns) - set(fitted)
@@ -82,7 +82,7 @@ def check_same_columns(columns: Sequence[Hashable], fitted: Sequence[Hashable]) 
 
 
 def check_order(names: Sequence[Hashable], classes: Sequence[Hashable], owner: str) -> None:
-    """Refuse names that are those of the classes in another order; any other names say nothing."""
+    """Refuse names that are the classes in another order; any other names are ignored."""
     order = column_order(tuple(names), tuple(classes))
     if order is not None and order != sorted(order):
         raise InputError(
@@ -93,8 +93,8 @@ def check_order(names: Sequence[Hashable], classes: Sequence[Hashable], owner: s
 
 def _listed(names: set[Hashable]) -> str:
     shown = sorted(map(repr, names))
-    more = f" and {len(shown) - MOST_NAMES} more" if len(shown) > MOST_NAMES else ""
-    return f"{', '.join(shown[:MOST_NAMES])}{more} {'is' if len(shown) == 1 else 'are'}"
+    more = f" and {len(shown) - _MAX_NAMES} more" if len(shown) > _MAX_NAMES else ""
+    return f"{', '.join(shown[:_MAX_NAMES])}{more} {'is' if len(shown) == 1 else 'are'}"
 
 
 def _first_difference(names: Sequence[Hashable], others: Sequence[Hashable]) -> str:
@@ -105,7 +105,7 @@ def _first_difference(names: Sequence[Hashable], others: Sequence[Hashable]) -> 
 def warn_of_impossible_labels(
     calibrator: "Calibrator", log_probs: FloatArray, labels: IntArray, weights: FloatArray
 ) -> None:
-    """Warn that rows whose label had probability 0 dominate the map, if the calibrator is sensitive to them."""
+    """Warn that rows whose label had probability 0 dominate the fit, if the calibrator is sensitive to them."""
     if not calibrator.sensitive_to_zeros:
         return
     impossible = (log_probs[np.arange(len(labels)), labels] == -np.inf) & (weights > 0)
@@ -116,7 +116,7 @@ def warn_of_impossible_labels(
     rows = f"row {int(impossible.argmax())} has" if count == 1 else f"{count} of {len(labels)} rows have"
     message = (
         f"{rows} an observed label of probability 0. Its logarithm counts as -708 here, so such rows dominate the "
-        f"map, which is then poor for all others. Put a guard before it: {by_name}"
+        f"fit, and the map is poor for all other rows. Put a guard before it: {by_name}"
         f"Compose([LaplaceGuard(), {calibrator!r:.80}])."
     )
     warnings.warn(message, DataWarning, stacklevel=3)
