@@ -436,7 +436,7 @@ class TestRawLogits:
         out = ("--out", "cal.json")
         assert "write --logits instead of --raw-logits" in refused("fit", "fit.csv", "--raw-logits", *out)
         told = refused("fit", "fit.csv", "--raw-logits", "--method", "ts>irova", *out)
-        assert "A temperature in front can be left out" in told
+        assert "A temperature before it can be left out" in told
         assert "--renormalise is for" in refused("fit", "fit.csv", "--raw-logits", "--renormalise", "--method=vs", *out)
         logits = np.load("fit.npy")
         logits[5, 2] = -np.inf
