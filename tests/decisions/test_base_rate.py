@@ -81,7 +81,7 @@ class TestKnown:
             (float("nan"), "above 0 and below 1"),
             ([0.2, 0.2, 0.6], "one share, or 2 shares"),
             ([0.5, 0.6], "sum to 1"),
-            ("much", "must be a share"),
+            ("much", "must be one share"),
         ],
     )
     def test_rates_without_meaning_are_refused(self, rate, words):
