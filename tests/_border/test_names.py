@@ -101,7 +101,7 @@ class TestMetrics:
 
     def test_one_metric_under_two_names_is_computed_once(self):
         assert compare({"a": example()}, ["ece-classwise", "ece-one-vs-rest"]).metrics == ("ece-one-vs-rest",)
-        with pytest.raises(InputError, match="different names"):
+        with pytest.raises(InputError, match="distinct names"):
             experiment(["ece-classwise", "ece-one-vs-rest"])
 
     def test_what_is_not_known_stays_refused(self):

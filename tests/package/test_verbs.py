@@ -94,7 +94,7 @@ def test_calibrators_of_logits_fit_predictions_and_others_say_why_not():
     np.testing.assert_allclose(fitted.predict_proba(SAME), fitted.predict_proba(SAME.log_probs))
     with pytest.raises(InputError, match='scores="raw-logits" cannot be derived from Predictions'):
         VectorScaling(scores="raw-logits").fit(SAME)
-    with pytest.raises(TypeError, match="pass them alone"):
+    with pytest.raises(TypeError, match="pass nothing else"):
         TemperatureScaling().fit(SAME, Y_TRUE)
     with pytest.raises(InputError, match="look swapped: here the probabilities come first"):
         TemperatureScaling().fit(Y_TRUE, Y_PROB)
