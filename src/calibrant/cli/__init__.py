@@ -166,7 +166,7 @@ def with_options(message: str) -> str:
     message = message.replace("or use risk_coverage, which gives no guarantee", "or --max-risk")
     message = message.replace("With keep_argmax none", "With --keep-argmax none")
     message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")
-    message = re.sub(r"\b(mean|sd|draws|quantiles)=(?=[\w'])", r"--\1 ", message)
+    message = re.sub(r"\b(probs|mean|sd|draws|quantiles)=(?=[\w'])", r"--\1 ", message)
     options = r"\b(label|probs|weight|classes|positive|mean|sd|draws|quantiles)=(?!=)"
     return re.sub(options, r"--\1", message.replace("target=", "label="))
 

@@ -170,6 +170,9 @@ def _apply_classes(
         if not replace:
             unit = ", in percent as those that were read" if source.percent else ""
             show.print_lines([f"The new columns are {listed(columns)}{unit}."])
+            show.print_lines(
+                ["Commands read the old ones unless --probs names the new ones; --replace writes only new ones."]
+            )
 
 
 def _print(

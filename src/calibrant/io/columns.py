@@ -1,11 +1,12 @@
 """Which columns of a file hold the labels, the probabilities and the weights."""
 
+import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from calibrant._border.text import listing, quoted, repeated, suggestion
-from calibrant.exceptions import InputError
+from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.forecast_columns import WHOLE_DRAWS, forecasts_hint
 from calibrant.io.matching import choose_one, expand, find_column, hint, in_any_case, matches
 from calibrant.io.request import Request, as_class_names, by_value
@@ -22,6 +23,9 @@ NUMBERED = ("proba", "prob", "p")
 
 LOGITS = ("logit", "logits")
 """Names of one column of logits, or before the number of a class."""
+
+CALIBRATED = "calibrated_"
+"""Prefix of the columns that `apply` adds."""
 
 ARRAY_LABELS = ("labels", "label", "ground_truth", "y", "y_true", "target", "targets")
 ARRAY_PROBS = ("probs", "predictions", "probabilities", "y_prob")
@@ -96,6 +100,7 @@ def choose_columns(
         pairs, is_sorted = [pair for part in found for pair in part], any(len(part) > 1 for part in found)
     else:
         pairs, is_sorted = _usual(free, nested, request), True
+        _point_to_calibrated(file, free, [name for name, _ in pairs])
     if not pairs:
         labels = [*map(str, request.classes)] if request.classes else distinct(label) if label else ()
         pairs = _named_after_labels(file, free, nested, request, labels)
@@ -185,6 +190,31 @@ def _usual(names: Sequence[str], nested: Collection[str], request: Request) -> l
     usual = (*singles, *(n for n in ARRAY_PROBS if n in nested))
     single = next((name for name in usual if name in names), None) or in_any_case(names, singles)
     return [] if single is None else [(single, single)]
+
+
+def _point_to_calibrated(file: str, names: Sequence[str], chosen: Sequence[str]) -> None:
+    """Warn if calibrated probabilities stand beside the chosen columns."""
+    calibrated = [f"{CALIBRATED}{name}" for name in chosen]
+    if chosen and set(calibrated) <= set(names):
+        are, them = ("is", "it") if len(chosen) == 1 else ("are", "them")
+        warnings.warn(
+            f"{file}: {listing(chosen)} {are} read, not the calibrated probabilities beside {them}. To read those, "
+            f"use probs={pattern_of(calibrated)}",
+            DataWarning,
+            stacklevel=2,
+        )
+
+
+def pattern_of(names: Sequence[str]) -> str:
+    """Return what names these columns: a pattern if they differ only after their last underscore, else their names.
+
+    Examples
+    --------
+    >>> pattern_of(["calibrated_p_cat", "calibrated_p_cow"]), pattern_of(["calibrated_score"])
+    ("'calibrated_p_*'", 'calibrated_score')
+    """
+    stems = {name.rpartition("_")[0] for name in names}
+    return f"'{stems.pop()}_*'" if len(names) > 1 and len(stems) == 1 else " ".join(names)
 
 
 def _named_after_labels(

@@ -16,7 +16,7 @@ from calibrant._border.text import listing, printable, quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, Arrays
-from calibrant.io.columns import Columns
+from calibrant.io.columns import CALIBRATED, Columns
 from calibrant.io.delimited import Delimited
 from calibrant.io.missing import LeftOut, read_complete
 from calibrant.io.opening import open_source, other_columns
@@ -45,9 +45,6 @@ FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], object]] = {
     ".arrows": lambda frame, handle: frame.write_ipc_stream(handle),
     **dict.fromkeys((".jsonl", ".ndjson"), lambda frame, handle: frame.write_ndjson(handle)),
 }
-
-ADDED = "calibrated_"
-"""Prefix of the name of a new column, before the name of the column that it was made from."""
 
 
 def rewrite_probabilities(
@@ -136,7 +133,7 @@ def rewrite(
 
 
 def _new_names(names: Sequence[str], *, replace: bool) -> list[str]:
-    return [f"{'' if replace else ADDED}{name}" for name in names]
+    return [f"{'' if replace else CALIBRATED}{name}" for name in names]
 
 
 def _write(

@@ -8,10 +8,10 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
-from calibrant.io.columns import Chosen, Columns
+from calibrant.io.columns import CALIBRATED, Chosen, Columns
 from calibrant.io.forecasts import law_of
 from calibrant.io.request import ForecastRequest
-from calibrant.io.rewrite import ADDED, by_column, rewrite
+from calibrant.io.rewrite import by_column, rewrite
 from calibrant.io.sources import Numbers, Source
 
 SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -60,18 +60,18 @@ def _columns_of(
     if isinstance(law, Mapping):
         if replace:
             raise InputError("intervals cannot replace the distributions in the file: leave out replace=True.")
-        return {f"{ADDED}{name}": values for name, values in law.items()}
+        return {f"{CALIBRATED}{name}": values for name, values in law.items()}
     if same := _same_columns(law, before, columns):
-        return {f"{'' if replace else ADDED}{name}": values for name, values in same.items()}
+        return {f"{'' if replace else CALIBRATED}{name}": values for name, values in same.items()}
     if replace:
         raise InputError(
             "the calibrated distributions are of a different kind from those in the file: leave out replace=True."
         )
     names = [columns[key][0] for key in ("loc", "scale")] if "loc" in columns else ["mean", "sd"]
     sd = law.sd()
-    moments = {f"{ADDED}{names[0]}": law.mean(), f"{ADDED}{names[1]}": np.where(np.isfinite(sd), sd, np.nan)}
+    moments = {f"{CALIBRATED}{names[0]}": law.mean(), f"{CALIBRATED}{names[1]}": np.where(np.isfinite(sd), sd, np.nan)}
     quantiles = law.quantile(list(SHOWN)).T
-    return moments | {f"{ADDED}q{level:g}": q for level, q in zip(SHOWN, quantiles, strict=True)}
+    return moments | {f"{CALIBRATED}q{level:g}": q for level, q in zip(SHOWN, quantiles, strict=True)}
 
 
 def _same_columns(law: Distribution, before: Distribution, columns: Chosen) -> dict[str, FloatArray]:
