@@ -59,15 +59,21 @@ def formats(node):
     return ["g"] if is_call_of("format", node) else []
 
 
-def writers(node, module, function=""):
+def is_docstring(node):
+    """Return whether a statement is a text alone, which writes nothing."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def writers(tree, module):
     """Yield the module, the function and the line of all that formats numbers."""
-    if isinstance(node, ast.FunctionDef):
-        function = node.name
-    if any(is_of_numbers(spec) for spec in formats(node)):
-        yield f"{module} {function}", node.lineno
-    for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):  # Docstrings write nothing.
-            yield from writers(child, module, function)
+    left = [(tree, "")]
+    while left:
+        node, function = left.pop()
+        if isinstance(node, ast.FunctionDef):
+            function = node.name
+        if any(is_of_numbers(spec) for spec in formats(node)):
+            yield f"{module} {function}", node.lineno
+        left += [(child, function) for child in ast.iter_child_nodes(node) if not is_docstring(child)]
 
 
 def all_writers():
