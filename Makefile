@@ -101,7 +101,7 @@ timings: .venv/test-installed
 # Spark needs Java 17 or newer.
 engines: .venv/test-installed
 	$(PIP) --editable ".[cli,dask,spark]"
-	{ echo "$$ python -m pytest tests/scale/engines.py"; $(BIN)/python -m pytest -n 0 -v --durations=0 tests/scale/engines.py; } | tee docs/benchmarks/engines.txt
+	{ echo "$$ python -m pytest tests/scale/engines.py"; $(BIN)/python -m pytest -n 0 -v --durations=0 tests/scale/engines.py; } | sed 's|$(CURDIR)/*||g' | tee docs/benchmarks/engines.txt
 
 clean:
 	rm -rf .venv build/docs build/doctrees build/peers build/lowest demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
