@@ -67,7 +67,7 @@ class SpiegelhalterTest(BinaryTest):
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
-        """Return a function that computes |Z| of redrawn labels, if there are few effective events."""
+        """Return a function that computes the statistic of redrawn labels, if there are few effective events."""
         factors = weights * _coefficients(view)
         if effective_events(view, factors) >= LEAST_EVENTS:
             return None
