@@ -183,13 +183,25 @@ def _is_number(value: Any) -> bool:
         return False
 
 
+def bad_rows(bad: BoolArray) -> str:
+    """Say how many rows are bad.
+
+    Examples
+    --------
+    >>> bad_rows(np.array([True, False])), bad_rows(np.array([True, True, False]))
+    ('1 of 2 rows is bad', '2 of 3 rows are bad')
+    """
+    n_bad = int(bad.sum())
+    return f"{n_bad} of {len(bad)} rows {'is' if n_bad == 1 else 'are'} bad"
+
+
 def fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
     """Raise an error with the row and the column of the first bad value, and how many rows are bad."""
     row, col = np.argwhere(bad)[0].tolist()
     column = f", column {raw.columns[col] if raw.columns else col!r}" if values.shape[1] > 1 else ""
     raise InputError(
         f"{raw.name} {rule}, but row {row}{column} is {as_given(values[row, col])} "
-        f"({int(bad.any(axis=1).sum())} of {len(values)} rows are bad). {advice}"
+        f"({bad_rows(bad.any(axis=1))}). {advice}"
     )
 
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.checks import bad_rows
 from calibrant._border.convert import Raw, convert, is_missing
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
@@ -134,8 +135,8 @@ def _refuse_missing(values: NDArray[np.generic]) -> None:
     if missing.any():
         row = int(missing.argmax())
         raise InputError(
-            f"y_true must have no missing values, but row {row} is {values[row]} ({missing.sum()} of {len(values)} "
-            "rows are bad). Drop or repair them."
+            f"y_true must have no missing values, but row {row} is {values[row]} ({bad_rows(missing)}). "
+            "Drop or repair them."
         )
 
 
