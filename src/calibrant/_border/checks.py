@@ -201,7 +201,7 @@ def fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str
     column = f", column {raw.columns[col] if raw.columns else col!r}" if values.shape[1] > 1 else ""
     raise InputError(
         f"{raw.name} {rule}, but row {row}{column} is {as_given(values[row, col])} "
-        f"({bad_rows(bad.any(axis=1))}). {advice}"
+        f"({bad_rows(np.any(bad, axis=1))}). {advice}"
     )
 
 
