@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 from sklearn.tree import DecisionTreeRegressor
 
 from calibrant.groups.cells import (
@@ -119,14 +120,19 @@ def test_sums_over_clusters_are_those_of_loops():
     rng = np.random.default_rng(2)
     n = 300
     probs = rng.uniform(0.1, 0.9, n)
-    rows = Rows(probs, (rng.random(n) < probs).astype(float), np.ones(n))
+    rows = Rows(probs, (rng.random(n) < probs).astype(float), rng.uniform(0.5, 1.5, n))
     clusters, codes = rng.integers(0, 40, n), rng.integers(0, 3, n)
     combination = list(combinations_of(grid_of([codes]), Sizes([rows], 10), 1))[1]
-    sums = ClusteredRows(rows, clusters).sums(combination)
+    evidence = ClusteredRows(rows, clusters)
+    sums = evidence.sums(combination)
     for place, ((_, level),) in enumerate(combination.cells):
         own = [sum(rows.residuals[i] for i in range(n) if clusters[i] == c and codes[i] == level) for c in range(40)]
         assert sums.variances[place] == pytest.approx(sum(r * r for r in own))
         assert sums.residuals[place] == pytest.approx(sum(own))
+        error, mass = np.sqrt(sum(r * r for r in own)), sum(rows.weights[codes == level])
+        assert evidence.pvalue(codes == level) == pytest.approx(2 * norm.sf(abs(sum(own)) / error))
+        limits = norm.interval(0.99, sum(own) / mass, error / mass)
+        assert evidence.limits(codes == level, 0.01) == pytest.approx(limits)
 
 
 @settings(max_examples=20)
