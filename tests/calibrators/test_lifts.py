@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.isotonic import IsotonicRegression
@@ -24,6 +24,7 @@ from calibrant.calibrators import (
 from calibrant.calibrators.lift import keep_order
 from calibrant.calibrators.log_odds import class_scores, log_odds_of_classes
 from naming import each
+from properties import examples
 from simulate import calibrated, sharpened
 
 MAPS = [IsotonicCalibration(), QuadraticScaling(), HistogramBinning(), BBQ(), VennAbers()]
@@ -109,7 +110,7 @@ def test_a_row_that_all_maps_send_to_zero_keeps_its_probabilities():
 @pytest.mark.filterwarnings("ignore:.*among the labels:calibrant.DataWarning")
 @pytest.mark.parametrize("inner", MAPS, ids=lambda m: type(m).__name__)
 @given(dtype=st.sampled_from([np.float32, np.float64]), data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_pooled_keeps_the_order_of_every_row(inner, dtype, data):
     seed = data.draw(st.integers(0, 2**32 - 1))
     k = data.draw(st.integers(2, 8))

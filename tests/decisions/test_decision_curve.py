@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -14,6 +14,7 @@ from calibrant.decisions.cells import Means
 from calibrant.metrics import NetBenefit, SquaredError
 from decision_cases import cancer
 from naming import each
+from properties import examples
 
 AT = [0.01, 0.05, 0.10, 0.20, 0.35, 0.50]
 # Computed by the package dcurves 1.1.7.
@@ -85,7 +86,7 @@ rows = st.integers(1, 30).flatmap(
 
 
 @given(rows)
-@settings(max_examples=25)
+@examples(25)
 def test_values_are_those_of_the_definition(data):
     p, y, w = data
     with warnings.catch_warnings():

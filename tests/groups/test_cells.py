@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.tree import DecisionTreeRegressor
@@ -22,6 +22,7 @@ from calibrant.groups.evidence import ClusteredRows, IndependentRows
 from calibrant.groups.rows import Rows
 from calibrant.groups.tree import ResidualTree
 from naming import each
+from properties import examples
 
 
 def grid_of(columns):
@@ -61,7 +62,7 @@ def tables(draw):
     return grid_of(columns), Rows(probs, (rng.random(n) < probs).astype(float), np.ones(n)), rng
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(tables(), st.integers(1, 3))
 def test_the_list_and_its_sums_are_those_of_loops(data, depth):
     grid, rows, _ = data
@@ -135,7 +136,7 @@ def test_sums_over_clusters_are_those_of_loops():
         assert evidence.limits(codes == level, 0.01) == pytest.approx(limits)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 10**6))
 def test_the_first_split_of_the_tree_is_the_best_of_all(seed):
     """Every way to cut ranges, and every set of categories, by loops."""
