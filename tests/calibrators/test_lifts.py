@@ -149,6 +149,18 @@ def test_order_is_kept_by_raising_as_little_as_possible():
     assert np.array_equal(keep_order(ordered, ordered), ordered)
 
 
+def test_values_are_raised_over_all_that_are_no_higher_in_rank():
+    """By loops, with several ties: each class above the largest of those below and beside it, a gap for each rank."""
+    rng, gap = np.random.default_rng(0), 2.0**-21
+    for k in rng.integers(2, 8, 100):
+        originals, values = rng.integers(0, 3, k), rng.integers(0, 4, k).astype(float)
+        ranks = [len({other for other in originals if other < own}) for own in originals]
+        expected = [
+            max(v - gap * r for v, r in zip(values, ranks, strict=True) if r <= own) + gap * own for own in ranks
+        ]
+        assert keep_order(values[None], originals[None].astype(float))[0] == pytest.approx(expected, abs=1e-12)
+
+
 def test_equal_probabilities_in_different_rows_are_ties():
     # 0.7 is 1 - 0.3 and 1 - (0.1 + 0.2): equal, but not in floating point.
     log_probs = np.log([[0.7, 0.3, 1e-300], [0.7, 0.1, 0.2], [0.7, 0.15, 0.15]])
