@@ -16,11 +16,12 @@ from hypothesis import settings
 from browser import CHROMIUM, FLAGS, Tabs
 from experiment_cases import SHORT, write_config, write_logits
 from near import compare_at_once
+from properties import USUAL
 
 # How long a case takes says nothing here: machines are busy, and the first case imports and compiles. Forty cases of a
 # property are enough for a run, as the next one draws others.
-settings.register_profile("calibrant", deadline=None, max_examples=40)
-settings.register_profile("thorough", deadline=None, max_examples=300)
+settings.register_profile("calibrant", deadline=None, max_examples=USUAL)
+settings.register_profile("thorough", deadline=None, max_examples=10 * USUAL)
 settings.load_profile("calibrant")
 compare_at_once()
 

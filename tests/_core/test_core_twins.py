@@ -3,7 +3,7 @@
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core import pairs, redraws, twin, twin_draws
@@ -17,6 +17,7 @@ from calibrant._core.line.twin import PlainSums
 from calibrant._core.sorted1d import SortedLine
 from calibrant.metrics.gaps import row_gaps
 from pair_definition import RADIAL
+from properties import examples
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.one_of(st.integers(1, 40), st.sampled_from([111, 112, 113, 127, 128, 129, 225]))
@@ -24,7 +25,7 @@ WIDTHS = st.integers(1, 19)
 LAYOUTS = st.sampled_from(["C", "F", "rows", "columns", "reversed"])
 # Smaller numbers than the smallest normal one, zeros, and ordinary sizes.
 SCALES = st.sampled_from([1.0, 1e-3, 0.0, 5e-324, 1e-310, 1e-200])
-QUICK = settings(max_examples=30)
+QUICK = examples(30)
 
 
 def laid_out(a, layout):

@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core.library import required
@@ -24,6 +24,7 @@ from line_oracles import (
     sums_at_by_loops,
 )
 from naming import each
+from properties import examples
 
 EVERY_KERNEL = each("kernel", list(KERNELS))
 BOTH_BOUNDARIES = each("reflect", [True, False])
@@ -96,7 +97,7 @@ BANDWIDTH = st.floats(-4, 0.4).map(lambda power: 10**power)
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
 @pytest.mark.parametrize("boxes", [False, True], ids=["as_chosen", "by_boxes"])
-@settings(max_examples=12)
+@examples(12)
 @given(rows=ROWS, h=BANDWIDTH, points=st.lists(POSITION, max_size=8))
 def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, points):
     c, y, w = (np.array(part) for part in zip(*rows, strict=True))
@@ -112,7 +113,7 @@ def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, poi
 
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
-@settings(max_examples=6)
+@examples(6)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(200, 400), h=BANDWIDTH, shape=st.floats(0.05, 3))
 def test_any_many_rows_equal_the_double_loop(kernel, reflect, seed, n, h, shape):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
@@ -16,6 +16,7 @@ from calibrant.hypotest import OmnibusTest
 from calibrant.hypotest.omnibus import gather, redrawn_statistics
 from cores import LEVELS, core
 from naming import each
+from properties import examples
 from simulate import draw_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
@@ -98,7 +99,7 @@ def test_counts_of_groups_have_the_law_of_their_rows(counted):
 
 @compiled
 @given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from([3, 5, 16, 17, 33, 100]), st.booleans())
-@settings(max_examples=20)
+@examples(20)
 def test_sums_are_those_of_the_labels_of_the_twin(seed, n, k, weighted):
     p = predictions(seed, n, k, weighted=weighted)
     rng = np.random.default_rng(seed)

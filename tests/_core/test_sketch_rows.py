@@ -3,13 +3,14 @@
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core import sketch as module
 from calibrant._core.sketch import columns_of, count_rows, empty_records, place, records_of, scores, sum_scores
 from calibrant.binning.cells.grid import Grid
 from naming import each
+from properties import examples
 
 NUMBERS = st.one_of(
     st.floats(0, 1),
@@ -39,7 +40,7 @@ def test_compiled_and_numpy_agree_exactly(rows, digits):
     assert compiled[1] == compiled[2]
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(rows=st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=60))
 def test_single_precision_is_counted_as_the_same_numbers_in_double(rows):
     p, y = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows]).view(np.uint8)

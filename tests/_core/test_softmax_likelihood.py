@@ -4,13 +4,14 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core import softmax
 from calibrant._core.softmax import n_pairs, pair_sums, pair_sums_in_numpy, residuals_in_numpy, residuals_of
 from calibrant.calibrators import CALIBRATORS
 from cores import LEVELS, core
+from properties import examples
 from simulate import calibrated
 
 
@@ -50,7 +51,7 @@ def test_residuals_at_every_level(name, n, k):
         check_residuals(residuals_of, *simulate(n, k)[:3])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(1, 70), st.integers(1, 19), st.sampled_from([0.1, 3.0, 200.0]), st.booleans(), st.integers(0, 999))
 def test_residuals(n, k, spread, weighted, seed):
     # Without the last class among the labels.
@@ -139,7 +140,7 @@ def test_sums_of_pairs_at_every_level(name, n, k, m):
         check_sums(pair_sums, n, k, m, seed=n)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(1, 70), st.integers(1, 7), st.integers(1, 8), st.integers(0, 999))
 def test_sums_of_pairs(n, k, m, seed):
     check_sums(pair_sums, n, k, m, seed)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Predictions
 from calibrant.binning import Cells, EqualMass, EqualWidth, sums
 from calibrant.binning.sums import ClassEvents
 from calibrant.metrics import ECE, Classwise, DebiasedECE, DebiasedSquaredGap, Reliability, Resolution
+from properties import examples
 
 METRICS = (
     Classwise(ECE()),
@@ -30,7 +31,7 @@ def predictions(seed, n, k, *, weighted):
     return Predictions(counts / 8, rng.integers(0, k, n), weights), rng.integers(0, k, (n, 3))
 
 
-@settings(max_examples=15)  # Of eight metrics, by definition for every column of labels.
+@examples(15)  # Of eight metrics, by definition for every column of labels.
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(2, 6), st.booleans())
 @pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 def test_values_are_those_of_the_labels_themselves(seed, n, k, weighted):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import ndtr
@@ -27,6 +27,7 @@ from calibrant.calibrators.forecasts.ranks import (
 from calibrant.metrics import IntervalCoverage, IntervalWidth
 from forecast_laws import g1
 from naming import each
+from properties import examples
 
 FIT, TEST, X = g1()
 
@@ -112,7 +113,7 @@ def test_weighted_on_g1():
 
 
 @given(n=st.integers(1, 30), seed=st.integers(0, 10**6))
-@settings(max_examples=25)
+@examples(25)
 def test_weighted_thresholds_are_those_of_loops(n, seed):
     rng = np.random.default_rng(seed)
     errors, ratios, own = rng.normal(size=n), rng.exponential(size=n) + 0.1, rng.exponential(size=4) + 0.1

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 from sklearn.base import clone
@@ -42,6 +42,7 @@ from calibrant.forecasts import MonteCarlo
 from calibrant.metrics import CRPS, ENCE, IntervalCoverage, IntervalScore, LogScore, PinballLoss
 from forecast_laws import g1, g2
 from naming import each
+from properties import examples
 
 FIT, TEST, X = g1()
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -211,7 +212,7 @@ def test_student_on_g1():
     assert LogScore()(plain.calibrate(TEST)) == pytest.approx(1.646180634, abs=1e-5)
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(st.integers(0, 10**6))
 def test_student_is_the_maximum_of_the_likelihood(seed):
     rng = np.random.default_rng(seed)
@@ -416,7 +417,7 @@ def test_vector_ensembles_are_inflated():
 
 
 @given(n=st.integers(3, 40), seed=st.integers(0, 10**6))
-@settings(max_examples=25)
+@examples(25)
 def test_columns_are_shifted_by_order_statistics(n, seed):
     rng = np.random.default_rng(seed)
     levels, values = [0.2, 0.5, 0.9], np.sort(rng.normal(size=(n, 3)), axis=1)

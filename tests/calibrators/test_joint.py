@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
@@ -12,6 +12,7 @@ from calibrant.calibrators import JointScaling, TemperatureScaling, calibrate, p
 from calibrant.calibrators.joint_likelihood import JointLikelihood
 from calibrant.metrics import NLL
 from naming import each
+from properties import examples
 from simulate import calibrated, draw_labels, sharpened
 
 
@@ -43,7 +44,7 @@ def objective(found, p, weights, smoothness, strength):
     return (-weights @ np.log(own) + penalty) / weights.sum()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(1, 40), st.integers(2, 4), st.integers(1, 3), st.integers(0, 10**6))
 def test_derivatives_agree_with_differences(n, k, m, seed):
     rng = np.random.default_rng(seed)

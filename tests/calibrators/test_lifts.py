@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.isotonic import IsotonicRegression
@@ -24,6 +24,7 @@ from calibrant.calibrators import (
 from calibrant.calibrators.lift import keep_order
 from calibrant.calibrators.log_odds import class_scores, log_odds_of_classes
 from naming import each
+from properties import examples
 from simulate import calibrated, sharpened
 
 MAPS = [IsotonicCalibration(), QuadraticScaling(), HistogramBinning(), BBQ(), VennAbers()]
@@ -109,7 +110,7 @@ def test_a_row_that_all_maps_send_to_zero_keeps_its_probabilities():
 @pytest.mark.filterwarnings("ignore:.*among the labels:calibrant.DataWarning")
 @pytest.mark.parametrize("inner", MAPS, ids=lambda m: type(m).__name__)
 @given(dtype=st.sampled_from([np.float32, np.float64]), data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_pooled_keeps_the_order_of_every_row(inner, dtype, data):
     seed = data.draw(st.integers(0, 2**32 - 1))
     k = data.draw(st.integers(2, 8))
@@ -146,6 +147,18 @@ def test_order_is_kept_by_raising_as_little_as_possible():
     assert result == pytest.approx(np.array([[0.0, gap, 2 * gap, 3.0, -np.inf]]), abs=1e-12)
     ordered = np.array([[0.1, 0.5, 0.2]])
     assert np.array_equal(keep_order(ordered, ordered), ordered)
+
+
+def test_values_are_raised_over_all_that_are_no_higher_in_rank():
+    """By loops, with several ties: each class above the largest of those below and beside it, a gap for each rank."""
+    rng, gap = np.random.default_rng(0), 2.0**-21
+    for k in rng.integers(2, 8, 100):
+        originals, values = rng.integers(0, 3, k), rng.integers(0, 4, k).astype(float)
+        ranks = [len({other for other in originals if other < own}) for own in originals]
+        expected = [
+            max(v - gap * r for v, r in zip(values, ranks, strict=True) if r <= own) + gap * own for own in ranks
+        ]
+        assert keep_order(values[None], originals[None].astype(float))[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_equal_probabilities_in_different_rows_are_ties():

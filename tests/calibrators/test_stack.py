@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -29,6 +29,7 @@ from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.stack_members import default_members
 from calibrant.metrics import NLL
 from naming import each
+from properties import examples
 from simulate import calibrated, draw_labels, sharpened
 
 
@@ -64,7 +65,7 @@ class TestFolds:
         renamed = np.argsort(classes)[labels]
         assert np.array_equal(fold_masses(log_probs[:, classes], renamed, weights, 5), expected)
 
-    @settings(max_examples=40)
+    @examples(40)
     @given(st.lists(st.integers(1, 7), min_size=1, max_size=30), st.integers(2, 6), st.booleans())
     def test_a_weight_is_dealt_like_copies(self, counts, n_folds, alike):
         log_probs, labels, _ = rows_of(len(counts), 3)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import isotonic_regression
 
 from calibrant.calibrators import VennAbers
+from properties import examples
 from simulate import calibrated, sharpened
 
 
@@ -24,7 +25,7 @@ rows = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1), st.integers(1, 3
 
 
 @given(rows)
-@settings(max_examples=15)
+@examples(15)
 def test_both_probabilities_equal_refitting_with_ties_and_weights(table):
     scores, labels, weights = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     new = np.arange(-1, 10, 0.5)

@@ -248,9 +248,10 @@ def test_json_names_what_is_not_unicode(capsys, monkeypatch):
     [
         ("PYTHON >&-", 0, b""),
         ("PYTHON 2>&-", 0, b""),
+        ("cd ..; PYTHON 2>&-", 3, b""),
         ("PYTHON >/dev/full", 3, b"No space left on device"),
     ],
-    ids=["closed output", "closed errors", "full disk"],
+    ids=["closed output", "closed errors", "an error into closed errors", "full disk"],
 )
 def test_output_that_nobody_takes_is_no_traceback(folder, shell, code, words):
     result = process("-m", "calibrant", "test", "p.csv", "--test", "spiegelhalter", folder=folder, shell=shell)

@@ -4,14 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from calibrant import DataWarning, InputError, Predictions, interval
 from calibrant.decisions import decision_curve, decision_difference
+from calibrant.decisions.cells import Means
 from calibrant.metrics import NetBenefit, SquaredError
 from decision_cases import cancer
 from naming import each
+from properties import examples
 
 AT = [0.01, 0.05, 0.10, 0.20, 0.35, 0.50]
 # Computed by the package dcurves 1.1.7.
@@ -83,7 +86,7 @@ rows = st.integers(1, 30).flatmap(
 
 
 @given(rows)
-@settings(max_examples=25)
+@examples(25)
 def test_values_are_those_of_the_definition(data):
     p, y, w = data
     with warnings.catch_warnings():
@@ -159,6 +162,18 @@ def test_where_few_rows_decide_there_are_no_limits():
     curve = decision_curve(p, thresholds=[0.05, 0.5], rng=0)
     assert curve.net_benefit.low.tolist()[1] == -np.inf
     assert np.isinf(curve.over_all.high[0])  # Nobody is left out at 0.05.
+
+
+def test_joint_limits_of_independent_means_are_those_of_the_largest_of_normal_numbers():
+    """The quantile of the largest of k, of 40 000 draws within 4 standard errors of its probability."""
+    for k, cells in ((1, 1), (1, 7), (4, 4)):
+        factor = np.repeat(np.eye(k), cells // k, axis=0) * np.arange(1.0, k + 1)
+        means = Means(np.arange(k) / 10, factor, np.zeros(k), np.ones(k, dtype=bool), 1e9)
+        low, high = means.joint_limits(0.9, 40_000, np.random.default_rng(k))
+        reach = (high - low) / 2 / means.error
+        assert (high + low) / 2 == pytest.approx(means.value)
+        assert reach == pytest.approx(np.full(k, reach[0]))
+        assert (1 - 2 * norm.sf(reach[0])) ** k == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 40_000))
 
 
 def test_bands_cover():

@@ -5,7 +5,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, chi2, poisson
 
@@ -15,6 +15,7 @@ from calibrant.intervals.areas import conditional_ratio
 from calibrant.metrics import AUGRC, AURC, ExcessAURC
 from calibrant.roc import auc
 from naming import each
+from properties import examples
 
 CONFIDENCE = [0.99, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.55, 0.52, 0.5]
 ERRORS = np.array([0, 0, 1, 0, 0, 1, 0, 1, 1, 0])
@@ -57,7 +58,7 @@ class TestAreas:
         assert max(every) - min(every) > 0.25
 
     @given(st.lists(st.tuples(st.sampled_from([0.5, 0.6, 0.8]), st.integers(0, 1)), min_size=1, max_size=7))
-    @settings(max_examples=30)
+    @examples(30)
     def test_they_are_the_means_over_all_orders_of_ties(self, rows):
         confidence, errors = zip(*rows, strict=True)
         p = answered(confidence, errors)

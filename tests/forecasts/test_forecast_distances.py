@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
@@ -14,6 +14,7 @@ from calibrant import InputError
 from calibrant.forecasts import Laplace, Mixture, MonteCarlo, MvNormal, Normal, Samples
 from calibrant.forecasts.transport import transport_cost
 from naming import each
+from properties import examples
 
 
 def random_covariances(rng, n, d):
@@ -99,7 +100,7 @@ def test_replicated_coordinates_scale_the_squared_distance():
     assert np.square(ten.wasserstein(ten)) == pytest.approx(10 * np.square(one.wasserstein(one)))
 
 
-@settings(derandomize=True, max_examples=20)
+@examples(20, derandomize=True)
 @given(loc=st.floats(-3, 3), scale=st.floats(0.1, 4), other=st.floats(0.1, 4))
 def test_the_distance_of_a_normal_and_a_laplace_law_matches_quadrature(loc, scale, other):
     def square(x):

@@ -5,11 +5,12 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.forecasts import Laplace, Normal, Samples
 from naming import each
+from properties import examples
 
 PROFILES = {"gaussian": lambda d: np.exp(-(d**2) / 2), "exponential": lambda d: np.exp(-np.abs(d))}
 DENSITIES = {
@@ -39,7 +40,7 @@ scales = st.floats(0.05, 5)
 
 @each("kind", [Normal, Laplace])
 @each("profile", list(PROFILES))
-@settings(derandomize=True, max_examples=25)
+@examples(25, derandomize=True)
 @given(loc=locations, scale=scales, y=locations, lengthscale=st.floats(0.2, 5))
 def test_expectations_at_points_match_quadrature(kind, profile, loc, scale, y, lengthscale):
     value = kind([loc], [scale]).expect(profile, lengthscale, np.array([y]))[0, 0]
@@ -50,7 +51,7 @@ def test_expectations_at_points_match_quadrature(kind, profile, loc, scale, y, l
 
 @each("kinds", [(Normal, Normal), (Laplace, Laplace), (Normal, Laplace), (Laplace, Normal)])
 @each("profile", list(PROFILES))
-@settings(derandomize=True, max_examples=6)
+@examples(6, derandomize=True)
 @given(loc=locations, scale=scales, other_loc=locations, other_scale=scales)
 def test_expectations_of_pairs_match_nested_quadrature(kinds, profile, loc, scale, other_loc, other_scale):
     first, second = kinds

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Forecasts, InputError, Quantiles
@@ -10,12 +10,13 @@ from calibrant.exceptions import DataWarning
 from calibrant.metrics import CRPS, IntervalCoverage, IntervalScore, LogScore, PinballLoss
 from forecast_laws import crps_by_definition
 from naming import each
+from properties import examples
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 steps = st.lists(st.floats(0.05, 3), min_size=4, max_size=4)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(steps, st.floats(-6, 12))
 def test_the_crps_is_the_integral(gaps, y):
     values = np.concatenate([[-1.0], -1.0 + np.cumsum(gaps)])
@@ -23,7 +24,7 @@ def test_the_crps_is_the_integral(gaps, y):
     assert CRPS()(Forecasts(law, [y])) == pytest.approx(crps_by_definition(law, y, values), abs=1e-8)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(steps)
 def test_moments_are_those_of_equally_likely_quantiles(gaps):
     law = Quantiles(LEVELS, [np.concatenate([[2.0], 2.0 + np.cumsum(gaps)])])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import (
@@ -21,6 +21,7 @@ from calibrant.forecasts import ProbabilityMap, join
 from calibrant.metrics import CRPS, SKCE
 from forecast_laws import crps_by_definition
 from naming import each
+from properties import examples
 
 MAP = ProbabilityMap([0.02, 0.1, 0.3, 0.55, 0.97], [0.05, 0.3, 0.4, 0.5, 0.8])
 BASES = {
@@ -72,7 +73,7 @@ def test_rows_of_one_shape_are_those_of_each_alone():
     assert moved.sd() == pytest.approx(np.array([2.0, 2.0, 0.5]) * law.sd())
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.floats(0.02, 1), min_size=2, max_size=12), st.lists(st.floats(0.01, 1), min_size=12, max_size=12))
 def test_a_map_and_its_inverse(some, others):
     levels, shares = (np.cumsum(part)[:-1] / np.sum(part) for part in (some, others[: len(some)]))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -10,6 +10,7 @@ from calibrant import Forecasts, InputError, Normal, Student
 from calibrant.metrics import CRPS, ENCE, FORECAST_METRICS, Sharpness
 from forecast_laws import crps_by_definition
 from naming import each
+from properties import examples
 
 
 @each("scale, y, expected", [(1, 0, 0.257025363), (1, 1, 0.603830563), (2, 3, 1.937056985)])
@@ -17,7 +18,7 @@ def test_the_crps_is_that_of_scoringrules(scale, y, expected):
     assert CRPS()(Forecasts(Student([0.0], scale, 5.0), [float(y)])) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.floats(3, 50), st.floats(-8, 8), st.floats(0.2, 5))
 def test_the_crps_is_the_integral(df, y, scale):
     law = Student([0.7], scale, df)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
@@ -12,6 +12,7 @@ from calibrant.groups import GroupBoosting, load, save
 from calibrant.groups.steps import entry_bar
 from group_cases import logistic, seeded_example, world
 from naming import each
+from properties import examples
 
 PROBS, LABELS, FEATURES = seeded_example()
 PAIR = {name: FEATURES[name] for name in ("g", "h")}
@@ -124,7 +125,7 @@ def definition(probs, labels, columns, bar):
     return steps
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 10**6))
 @example(36303)  # A second step after the factor.
 def test_the_steps_are_those_of_loops(seed):

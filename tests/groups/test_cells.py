@@ -4,8 +4,9 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 from sklearn.tree import DecisionTreeRegressor
 
 from calibrant.groups.cells import (
@@ -21,6 +22,7 @@ from calibrant.groups.evidence import ClusteredRows, IndependentRows
 from calibrant.groups.rows import Rows
 from calibrant.groups.tree import ResidualTree
 from naming import each
+from properties import examples
 
 
 def grid_of(columns):
@@ -60,7 +62,7 @@ def tables(draw):
     return grid_of(columns), Rows(probs, (rng.random(n) < probs).astype(float), np.ones(n)), rng
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(tables(), st.integers(1, 3))
 def test_the_list_and_its_sums_are_those_of_loops(data, depth):
     grid, rows, _ = data
@@ -119,17 +121,22 @@ def test_sums_over_clusters_are_those_of_loops():
     rng = np.random.default_rng(2)
     n = 300
     probs = rng.uniform(0.1, 0.9, n)
-    rows = Rows(probs, (rng.random(n) < probs).astype(float), np.ones(n))
+    rows = Rows(probs, (rng.random(n) < probs).astype(float), rng.uniform(0.5, 1.5, n))
     clusters, codes = rng.integers(0, 40, n), rng.integers(0, 3, n)
     combination = list(combinations_of(grid_of([codes]), Sizes([rows], 10), 1))[1]
-    sums = ClusteredRows(rows, clusters).sums(combination)
+    evidence = ClusteredRows(rows, clusters)
+    sums = evidence.sums(combination)
     for place, ((_, level),) in enumerate(combination.cells):
         own = [sum(rows.residuals[i] for i in range(n) if clusters[i] == c and codes[i] == level) for c in range(40)]
         assert sums.variances[place] == pytest.approx(sum(r * r for r in own))
         assert sums.residuals[place] == pytest.approx(sum(own))
+        error, mass = np.sqrt(sum(r * r for r in own)), sum(rows.weights[codes == level])
+        assert evidence.pvalue(codes == level) == pytest.approx(2 * norm.sf(abs(sum(own)) / error))
+        limits = norm.interval(0.99, sum(own) / mass, error / mass)
+        assert evidence.limits(codes == level, 0.01) == pytest.approx(limits)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 10**6))
 def test_the_first_split_of_the_tree_is_the_best_of_all(seed):
     """Every way to cut ranges, and every set of categories, by loops."""

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
 from calibrant import Forecasts, InputError, MvNormal, Normal, Samples
 from calibrant.forecasts import Quantiles
@@ -107,6 +108,18 @@ def test_z_is_the_standardised_mean_of_transforms():
     group = next(one for one in found.found if one.label == "a = 1 and b = 1" and one.what == "bias")
     assert group.z == pytest.approx(np.sum(u - 0.5) * np.sqrt(12 / len(u)))
     assert group.coverage == pytest.approx(np.mean((u >= 0.05) & (u <= 0.95)))
+
+
+def test_limits_of_a_mean_transform_are_those_of_student():
+    """Of two groups of 80 rows one is found, among all rows and two groups with two tests each."""
+    targets = np.random.default_rng(4).normal(size=160) + np.repeat([0.0, 0.7], 80)
+    forecasts = Forecasts(Normal(np.zeros(160), np.ones(160)), targets)
+    found = GroupSearch(leaves=1)(forecasts, features={"a": np.repeat([0, 1], 80)}, rng=0)
+    assert found.n_cells == 6
+    group = next(one for one in found.found if one.label == "a = 1" and one.what == "bias")
+    u = norm.cdf(targets[80:]) - 0.5
+    limits = t.interval(1 - 0.05 * found.n_found / 6, 79, u.mean(), u.std(ddof=1) / np.sqrt(80))
+    assert (group.low, group.size, group.high) == pytest.approx((limits[0], u.mean(), limits[1]))
 
 
 def test_a_shift_makes_targets_lie_far_out_by_as_much_as_is_expected():

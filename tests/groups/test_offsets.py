@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, logit
 
 from calibrant.groups.rows import Rows, offset, saved, worth_of
 from naming import each
+from properties import examples
 
 CLIP = 1e-15
 
@@ -74,7 +75,7 @@ def test_no_rows_move_nothing():
     assert offset(Rows(np.empty(0), np.empty(0), np.empty(0))) == 0
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(
         st.tuples(st.floats(0, 1), st.integers(0, 1), st.floats(0.01, 100)),

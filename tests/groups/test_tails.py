@@ -4,12 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core.laws import expit
 from calibrant.groups.tails import EXACT_ROWS, EventSum, count_law
 from naming import each
+from properties import examples
 
 probabilities = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=8)
 
@@ -20,7 +21,7 @@ def all_outcomes(probs):
         yield np.array(outcome), float(np.prod([p if y else 1 - p for p, y in zip(probs, outcome, strict=True)]))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(probabilities)
 def test_the_law_of_a_count_is_that_of_all_outcomes(probs):
     expected = np.zeros(len(probs) + 1)
@@ -29,7 +30,7 @@ def test_the_law_of_a_count_is_that_of_all_outcomes(probs):
     np.testing.assert_allclose(count_law(np.array(probs)), expected, rtol=1e-12)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(probabilities, st.integers(0, 8))
 def test_the_pvalue_is_twice_the_smaller_tail(probs, total):
     total = min(total, len(probs))

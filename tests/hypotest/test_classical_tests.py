@@ -275,3 +275,17 @@ def test_what_is_said_of_the_law_is_so(test):
     few, many = (test(binary(n), rng=0).details["redraws"] for n in (40, 5000))
     assert many == 0
     assert (few > 0) == ("redrawing the labels" in test.about().caution)
+
+
+@each("test", [HosmerLemeshowTest(), ECCETest(), ECCETest("range"), CoxTest()])
+@each("weighted", [False, True])
+@each("decimals", [16, 1])
+def test_redrawn_labels_have_the_statistic_of_the_test_itself(test, weighted, decimals):
+    """Of single and of tied predictions; the sum of the rows of a tie counts, in whatever order they stand."""
+    rng = np.random.default_rng(0)
+    drawn = binary(40, weighted=weighted)
+    p = Predictions(np.round(np.clip(drawn.positive, 0.1, 0.9), decimals), drawn.labels, drawn.weights)
+    labels = np.column_stack([p.labels, *((rng.random(40) < p.positive).astype(int) for _ in range(8))])
+    weights = p.weights / p.weights.max()
+    alone = [test.examine(p.with_labels(column), weights).statistic for column in labels.T]
+    np.testing.assert_allclose(test.redrawn(p, weights)(labels), alone, rtol=1e-8)

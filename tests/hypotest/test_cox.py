@@ -138,14 +138,6 @@ def test_the_null_law_of_weighted_rows_is_that_of_the_docstring():
     assert result.details["closed_form"] == pytest.approx(_tail(result.statistic, scales), rel=1e-9)
 
 
-@pytest.mark.parametrize("p", [binary(60), binary(80, weighted=True)], ids=["few rows", "weighted"])
-def test_redrawn_labels_have_the_statistic_of_the_test_itself(p):
-    rng = np.random.default_rng(0)
-    labels = np.column_stack([p.labels, *((rng.random(p.n_samples) < p.positive).astype(int) for _ in range(8))])
-    alone = [CoxTest()(Predictions(p.positive, column, p.weights), rng=0).statistic for column in labels.T]
-    np.testing.assert_allclose(CoxTest().redrawn(p, p.weights / p.weights.max())(labels), alone, rtol=1e-8)
-
-
 @pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
 def test_redrawn_labels_that_would_be_refused_are_left_out():
     """Given that labels are not refused, the p-value of five rows is at most t with a chance of at most t."""

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -18,6 +18,7 @@ from calibrant.hypotest.finding.facts import facts_of
 from calibrant.hypotest.omnibus import combined_pvalue, gather
 from calibrant.metrics import ECE, CoxSlope
 from naming import each
+from properties import examples
 from simulate import calibrated, draw_labels, sharpened
 from studies.validity.cells import inflate, rotate
 
@@ -66,7 +67,7 @@ def near(value):
 
 
 @given(SEEDS, st.integers(2, 30), st.booleans())
-@settings(max_examples=40)
+@examples(40)
 def test_two_classes_are_measured_by_the_definitions(seed, n, weighted):
     p = random_predictions(seed, n, 2, weighted=weighted)
     found = parts_of(p)
@@ -77,7 +78,7 @@ def test_two_classes_are_measured_by_the_definitions(seed, n, weighted):
 
 @given(SEEDS, st.integers(3, 25), st.integers(3, 5), st.booleans())
 @example(353278, 5, 5, True)  # One row has nearly all the variance, and another one a probability of 0.
-@settings(max_examples=40)
+@examples(40)
 def test_more_classes_are_measured_by_the_definitions(seed, n, k, weighted):
     p = random_predictions(seed, n, k, weighted=weighted)
     found = parts_of(p)

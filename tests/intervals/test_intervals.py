@@ -451,6 +451,22 @@ def test_cross_sums_are_those_of_the_difference():
     assert [one + two - 2 * cross for one, two, cross in pieces] == pytest.approx([*together], rel=1e-9)
 
 
+@each("temperature", [0.5, 0.99])
+@each("metric", [DebiasedSquaredGap(), Classwise(DebiasedSquaredGap())])
+def test_limits_of_a_difference_of_squares_are_those_of_one_sum_over_pairs(metric, temperature):
+    """Normal, with the variance of the sum, but at least that without any error, which counts for models alike."""
+    good = calibrated(n=300, k=3)
+    bad = sharpened(good, temperature)
+    parts = [replace(part, coefficient=-part.coefficient) for part in parts_of(metric, good)] + parts_of(metric, bad)
+    rows, squares = np.sum([part.row_sums() for part in parts], axis=0), square_sums(parts)
+    variance = 2 * squares.observed + 4 * (np.sum((rows - rows.mean()) ** 2) - squares.observed)
+    law = norm(rows.sum(), np.sqrt(max(variance, 2 * squares.expected)))
+    found = debiased_difference(good, bad, metric, 0.95)
+    assert found.value == pytest.approx(metric(bad) - metric(good), rel=1e-9)
+    assert found.limits == pytest.approx(law.interval(0.95), rel=1e-7)
+    assert found.pvalue == pytest.approx(2 * min(law.cdf(0), law.sf(0)), rel=1e-6)
+
+
 @pytest.mark.parametrize("metric, method", [(RMS, "debiased"), (SKCE(KERNEL), "law")], ids=["rms", "skce"])
 def test_a_model_that_is_rightly_sure_is_not_found_miscalibrated(metric, method):
     """Hardly any of its predictions is wrong, so that the residuals scatter less than they might."""
@@ -510,6 +526,35 @@ def test_the_law_of_skce_covers(slope):
         limits = interval(binary(120, slope, rng), metric, "law", rng=rng)
         covered += limits.low <= truth <= limits.high
     assert abs(covered / n_sets - 0.95) < 0.03 + monte_carlo_bound(0.95, n_sets)
+
+
+@each("slope, seed, excludes_0", [(1.0, 1, False), (0.3, 0, True)])
+def test_limits_of_skce_solve_the_equation_of_their_variances(slope, seed, excludes_0):
+    """V(t) = c + s t, all from dense matrices and sums over labels; the upper limit adds what chance may hide to s."""
+    p, quantile = binary(60, slope, np.random.default_rng(seed)), norm.ppf(0.975)
+    n, off, n_pairs = 60, ~np.eye(60, dtype=bool), 60 * 59
+    near = np.exp(-np.abs(p.positive[:, None] - p.positive) / 0.5)
+    of_label = [np.eye(2)[y] - p.probs for y in range(2)]
+    pairs = near * (p.residuals @ p.residuals.T)
+    estimate, seen, diagonal = pairs[off].mean(), np.mean(pairs[off] ** 2), pairs.diagonal().mean()
+    chances = {(y, z): np.outer(p.probs[:, y], p.probs[:, z]) for y in range(2) for z in range(2)}
+    squares = sum(chance * (near * (of_label[y] @ of_label[z].T)) ** 2 for (y, z), chance in chances.items())
+    expected = squares[off].mean()
+    rows = (pairs.sum(axis=1) - pairs.diagonal()) / (n - 1)
+    observed = 2 * seen / n_pairs + 4 / n * (rows.var(ddof=1) - seen / (n - 1))
+    rare = max((own**2).sum(axis=1).max() for own in of_label) / n_pairs
+
+    def variance(theta, noise, more=0.0):
+        chance = np.sqrt(noise)
+        s = (max(observed - noise, 0) + 4 / n * expected / diagonal * chance) / (max(estimate, 0) + chance)
+        return noise + (s + more) * max(theta, 0)
+
+    noise = 2 * expected / n_pairs
+    low, high = METHODS["law"](p, SKCE(KERNEL), 0.95, Bootstrap(1), np.random.default_rng(0))
+    assert (estimate - high) ** 2 == pytest.approx(quantile**2 * variance(high, noise, rare), rel=1e-9)
+    assert (low > 0) == excludes_0
+    least = min(noise, max(2 * seen / n_pairs, noise / 2)) if excludes_0 else noise
+    assert (estimate - low) ** 2 == pytest.approx(quantile**2 * variance(low, least), rel=1e-9)
 
 
 def test_expected_squares_of_residual_products_are_means_over_all_labels():

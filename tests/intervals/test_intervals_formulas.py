@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit, logit
@@ -20,6 +20,7 @@ from calibrant.metrics import NLL, Brier, CoxIntercept, CoxSlope, InTheLarge, Ob
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 from naming import each
+from properties import examples
 from simulate import calibrated, sharpened
 
 COEFFICIENTS = [CoxSlope(), CoxIntercept(), InTheLarge(), ObservedExpectedRatio()]
@@ -104,7 +105,7 @@ def test_limits_of_a_score_are_those_of_its_rows_with_one_row_of_the_expected_ki
 
 @pytest.mark.parametrize("metric", COEFFICIENTS, ids=NAMES)
 @each("k", [2, 3])
-@settings(max_examples=5)
+@examples(5)
 @given(seed=st.integers(0, 10**6))
 def test_influences_are_derivatives_with_respect_to_the_weights(metric, k, seed):
     """The value changes by u_i e if the weight of row i is multiplied by 1 + e."""

@@ -86,6 +86,9 @@ def test_parquet_that_lies_about_its_size_is_refused_before_allocation(tmp_path)
     footer = struct.pack("<I", 2**31)
     path.write_bytes(b"PAR1" + b"\0" * 100 + footer + b"PAR1")
     assert "cannot be read as Parquet" in failure(path)
+    nested = b"\x1c" * 100_000  # A structure whose first field is a structure, and so on.
+    path.write_bytes(b"PAR1" + nested + struct.pack("<I", len(nested)) + b"PAR1")
+    assert "cannot be read as Parquet" in failure(path)
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])
@@ -99,6 +102,21 @@ def test_arrow_that_lies_about_its_size_is_refused_before_allocation(tmp_path, k
     for lie in (2**47, -400, 50 * 8 + len(content)):
         message = failure(path, content.replace(length, struct.pack("<q", lie)))
         assert "metadata is broken" in message
+    rows = struct.pack("<qq", 50, 0)  # Of one column: how many values it has, and how many of them are missing.
+    assert content.count(rows) == 2
+    for lie in (2**47, -1):
+        assert "metadata is broken" in failure(path, content.replace(rows, struct.pack("<qq", lie, 0), 1))
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_arrow_that_lies_about_an_unpacked_size_is_refused(tmp_path, kind):
+    path = tmp_path / "a.arrow"
+    table = pl.DataFrame({"label": [0] * 500, "p": np.zeros(500)})
+    (table.write_ipc if kind == "file" else table.write_ipc_stream)(path, compression="zstd")
+    unpacked, content = struct.pack("<q", 500 * 8), path.read_bytes()  # In front of what is packed; -1 says it is not.
+    assert content.count(unpacked) == 2
+    for lie in (-2, -(2**47)):
+        assert "metadata is broken" in failure(path, content.replace(unpacked, struct.pack("<q", lie), 1))
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])

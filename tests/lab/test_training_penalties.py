@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln, softmax
 
@@ -30,6 +30,7 @@ from calibrant.lab.training import (  # noqa: E402 (PyTorch may be missing)
     parse_loss,
 )
 from naming import each  # noqa: E402
+from properties import examples  # noqa: E402
 from training_cases import one_thread  # noqa: E402, F401 (a fixture)
 
 LOGITS = np.array([[2, 0, -1], [0.5, 1.5, 0], [0, 0.2, 3], [1, 1.2, 0.8], [-0.5, 2.5, 0.3], [3, 1, 0]])
@@ -135,7 +136,7 @@ def test_other_bandwidth_is_that_computed_elsewhere():
     assert np.linalg.norm(gradient) == pytest.approx(0.143045692, abs=1e-8)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(name=st.sampled_from(list(PENALTIES)), n=st.integers(1, 9), k=st.integers(2, 5), seed=st.integers(0, 10**6))
 def test_values_and_gradients_are_those_of_the_definition(name, n, k, seed):
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from binary_cases import published
@@ -23,10 +23,11 @@ from calibrant.metrics import (
 )
 from calibrant.results import as_record
 from naming import each
+from properties import examples
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
-reproducible = settings(derandomize=True, max_examples=40)
+reproducible = examples(40, derandomize=True)
 both_scores = pytest.mark.parametrize("score", ["squared-error", "log"])
 SMALL = Predictions([0.4, 0.3, 0.2, 0.1, 0.5, 0.9], [0, 0, 0, 1, 1, 1])
 
@@ -145,7 +146,7 @@ def test_impossible_labels_with_bins():
 
 @both_scores
 @each("bins", [EqualWidth(4), EqualMass(5), EqualWidth(3, "guo"), EqualWidth(2, "torchmetrics")])
-@settings(reproducible, max_examples=20)
+@examples(20, derandomize=True)
 @given(st.integers(1, 40), st.sampled_from([4, 1000]), st.integers(0, 2**31))
 def test_the_parts_with_bins_add_up(score, bins, n, levels, seed):
     p = simulated(n, levels, seed)

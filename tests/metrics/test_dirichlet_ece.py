@@ -5,13 +5,14 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions
 from calibrant.metrics import DirichletECE, KdeECE
 from calibrant.metrics.dirichlet import _by_probabilities
 from naming import each
+from properties import examples
 from simulate import calibrated, sharpened
 
 SIX = Predictions(
@@ -47,7 +48,7 @@ def by_loops(p, b, norm):
     return (total / p.weights.sum()) ** (1 / norm)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(5, 25), k=st.integers(2, 5), b=st.floats(0.02, 1))
 def test_equals_the_double_loop(seed, n, k, b):
     source, rng = calibrated(n=n, k=k, seed=seed, concentration=2.0), np.random.default_rng(seed)

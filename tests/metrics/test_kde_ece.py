@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions
@@ -13,6 +13,7 @@ from cores import core
 from kde_definition import integral_by_densities, kde_ece_by_loops, kde_ece_by_matrix
 from line_oracles import clustered
 from naming import each
+from properties import examples
 from simulate import calibrated
 
 KERNELS = ["gaussian", "triweight", "epanechnikov", "beta"]
@@ -38,7 +39,7 @@ CONFIDENCE = st.one_of(st.floats(1e-290, 1), st.sampled_from([0.0, 0.5, 0.9, 1.0
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
 @BOTH_WAYS
-@settings(max_examples=8)
+@examples(8)
 @given(
     data=st.lists(st.tuples(CONFIDENCE, st.integers(0, 1), st.sampled_from([0.5, 1.0, 3.0])), min_size=2, max_size=40),
     h=st.floats(0.005, 0.2),
@@ -58,7 +59,7 @@ def test_equals_the_double_loop_on_any_few_rows(kernel, boundary, name, data, h,
 
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
-@settings(max_examples=6)
+@examples(6)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(100, 250), h=st.floats(0.005, 0.2))
 def test_equals_the_whole_matrix_on_some_hundred_rows(kernel, boundary, seed, n, h):
     rng = np.random.default_rng(seed)

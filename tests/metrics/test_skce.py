@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions
@@ -34,6 +34,7 @@ from kernel_oracles import (
     white,
 )
 from naming import each
+from properties import examples
 from simulate import calibrated, sharpened
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Tiny data is the point here.
@@ -65,7 +66,7 @@ def engine(request):
         yield
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(3, 9),
@@ -192,7 +193,7 @@ def test_published_seeded_values(engine):
     assert SKCE(norm)(p) == pytest.approx(-0.10317943453412069, rel=1e-12)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(2, 30), st.integers(2, 6), st.integers(0, 10**6))
 def test_properties(n, k, seed):
     p = calibrated(n=n, k=k, seed=seed)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.fft import dct
 from scipy.optimize import brentq
@@ -15,8 +15,9 @@ from calibrant.binning import EqualWidth
 from calibrant.metrics import ECE, SmoothECE
 from calibrant.metrics.smooth import CELLS, NARROWEST
 from naming import each
+from properties import examples
 
-reproducible = settings(derandomize=True, max_examples=40)
+reproducible = examples(40, derandomize=True)
 ignore_oddities = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 
 

@@ -10,6 +10,7 @@ from calibrant import InputError, Predictions
 from calibrant.metrics import ECE, SweepECE
 from calibrant.metrics import sweep as module
 from naming import each
+from properties import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 reproducible = settings(derandomize=True)
@@ -56,7 +57,7 @@ def test_the_loop_over_all_numbers_of_bins_agrees(n, levels, weighted, informati
     assert estimate.value == pytest.approx(error, abs=1e-12)
 
 
-@settings(reproducible, max_examples=50)
+@examples(50, derandomize=True)
 @given(st.integers(2, 40), st.integers(0, 2**31))
 def test_numbers_of_bins_tried_in_blocks_of_any_size_agree(n, seed):
     rng = np.random.default_rng(seed)

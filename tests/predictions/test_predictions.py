@@ -7,15 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calibrant import DataWarning, InputError, Predictions
 from calibrant.metrics import METRICS
+from properties import examples
 from simulate import calibrated
 
-always_the_same = settings(derandomize=True, max_examples=50)
+always_the_same = examples(50, derandomize=True)
 ARRAYS = ("probs", "labels", "weights", "log_probs", "predicted")
 
 
@@ -92,7 +93,7 @@ def test_views_agree_with_their_slow_definition(p):
 
 @pytest.mark.filterwarnings("ignore:the median distance:calibrant.DataWarning")
 @pytest.mark.filterwarnings("ignore:.* has no value:calibrant.DataWarning")  # Which is NaN in every shape.
-@settings(always_the_same, max_examples=8)  # Of all metrics.
+@examples(8, derandomize=True)  # Of all metrics.
 @given(arrays(float, st.integers(1, 12), elements=st.floats(0, 1)), st.data())
 def test_two_classes_are_the_same_in_every_shape(positive, data):
     labels = data.draw(arrays(int, len(positive), elements=st.integers(0, 1)))

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import roc_auc_score
@@ -12,10 +12,11 @@ from sklearn.metrics import roc_curve as sklearn_roc_curve
 
 from calibrant.counts import LaplaceCorrection, MEstimate
 from calibrant.roc import auc, convex_hull, hull_probabilities, roc_curve, segment_probabilities
-from calibrant.roc.merging import merging_steps
+from calibrant.roc.merging import merging_steps, pool
 from naming import each
+from properties import examples
 
-reproducible = settings(derandomize=True, max_examples=40)
+reproducible = examples(40, derandomize=True)
 
 
 @st.composite
@@ -166,6 +167,18 @@ def test_the_scale_of_weights_changes_no_pool(ranking, scale):
         scaled = convex_hull(roc_curve(scores, labels, weights * scale), merge_equal=merge_equal)
         assert np.array_equal(plain.bounds, scaled.bounds)
         assert np.array_equal(plain.merges, scaled.merges)
+
+
+def test_pools_that_rounding_keeps_apart_are_one():
+    """Weights in tenths have the pools of whole numbers; rounding alone would divide about 1 in 100 of them."""
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        positives, negatives = rng.integers(0, 4, (2, rng.integers(2, 7)))
+        kept = positives + negatives > 0
+        if positives.sum() and negatives.sum():
+            steps = np.column_stack([negatives, positives])[kept].cumsum(axis=0).tolist()
+            found = pool(0.1 * positives[kept], 0.1 * negatives[kept])
+            assert found.tolist() == monotone_chain([(0, 0), *steps], keep_collinear=False), (positives, negatives)
 
 
 @given(rankings())

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions
 from calibrant.metrics import NLL, Accuracy, Brier
 from calibrant.scale import Counters, Sketch
+from properties import examples
 from scale_cases import SHAPES, classes
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -131,7 +132,7 @@ def test_ties_are_exact():
 EXTREMES = [0.0, 1.0, 0.5, 5e-324, 1e-310, 2.0**-27, 2.0**-63, 1e-19, 1 - 2.0**-53, np.nextafter(0.5, 1), 0.1, 0.3]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     p=st.lists(st.one_of(st.floats(0, 1), st.sampled_from(EXTREMES)), min_size=1, max_size=40),
     cut=st.integers(0, 40),

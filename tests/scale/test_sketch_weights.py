@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions, assess, interval
@@ -18,6 +18,7 @@ from calibrant.hypotest import OmnibusTest, SpiegelhalterTest
 from calibrant.metrics import METRICS, NLL, Accuracy, Brier
 from calibrant.scale import Reading, Sketch, sketch_files
 from naming import each
+from properties import examples
 from scale_cases import SHAPES, classes, weights_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -70,7 +71,7 @@ def test_any_split_and_order_gives_the_same_bytes(shape):
     assert one_by_one.to_bytes() == whole == Sketch.from_bytes(whole).to_bytes()
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     rows=st.lists(
         st.tuples(st.floats(0, 1), st.integers(0, 1), st.sampled_from([0.0, 1.0, 0.5, 2.0**-20, 3.0, 2.0**20])),
