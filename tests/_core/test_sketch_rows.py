@@ -67,6 +67,19 @@ def test_many_rows_agree_exactly():
     assert compiled[1:] == plain[1:]
 
 
+def test_logarithms_near_half_a_unit_are_rounded_like_all_others():
+    rng = np.random.default_rng(4)
+    p = np.exp2(-rng.uniform(1e-7, 26.99, 4_000_000))
+    near = p[np.abs(np.log(p) * -(2.0**32) % 1 - 0.5) < 2.0**-13]
+    happened, records = np.ones(120, np.uint8), empty_records(Grid(9).n_cells)
+    expected = scores(near, np.ones(len(near), np.uint8))[1] + 119 * scores(np.full(1, 0.5), happened[:1])[1]
+    block, found = np.full(120, 0.5), []
+    for block[0] in near:  # A whole block, because rows that fill one up would be taken for rare events.
+        found.append(count_rows(block, happened, Grid(9).cuts, records, with_logs=True)[1])
+    assert len(near) > 500
+    assert found == expected.tolist()
+
+
 def test_logarithms_are_those_of_numpy():
     rng = np.random.default_rng(1)
     p = np.concatenate([rng.random(20_000), 10.0 ** rng.uniform(-320, 0, 20_000)])

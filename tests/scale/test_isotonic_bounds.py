@@ -17,7 +17,7 @@ from scale_cases import SHAPES
 NAMES = ("miscalibration", "miscalibration-log", "discrimination", "discrimination-log")
 
 
-def judged(p, y, weights=None, digits=9):
+def judged(p, y, weights=None, digits=None):
     settings = {"sections": ("metrics",), "metrics": NAMES, "n_resamples": 19, "rng": 0}
     return assess_sketch(Sketch(digits=digits).update(p, y, weights), **settings).metrics
 
@@ -33,6 +33,14 @@ def test_rows_lie_between_cells_and_the_bound(shape):
         assert one.details[AT_MOST] >= exact * (1 - 1e-9), name
         if shape == "forest":  # Ties are exact, and the bound says so.
             assert one.details[AT_MOST] == pytest.approx(exact, rel=1e-6), name
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_cells_lose_at_most_a_fiftieth_of_the_miscalibration_of_a_million_rows(seed):
+    """With nine digits 2.0 to 2.4 % are lost, as the order of the rows within a cell is."""
+    p, y = SHAPES["smooth"](1_000_000, np.random.default_rng(seed))
+    sketch, name = Sketch().update(p, y), "miscalibration"
+    assert METRICS[name](sketch.one_vs_rest(1)) == pytest.approx(METRICS[name](Predictions(p, y)), rel=0.02)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.booleans())

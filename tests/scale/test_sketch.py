@@ -189,7 +189,7 @@ def test_files_of_version_1_are_read_for_ever():
     # Squares: .01 + .81 + .0625 + .25 + .0625 + 1e-24, twice, over 8 rows.
     assert two.brier == pytest.approx(2 * 1.195 / 8, abs=1e-9)
     rows = [0.0, 1e-12, 0.1, 0.1, 0.25, 0.5, 0.75, 1.0], ["no"] * 3 + ["yes", "no"] + ["yes"] * 3
-    assert two == Sketch(classes=["no", "yes"]).update(*rows)
+    assert two == Sketch(classes=["no", "yes"], digits=9).update(*rows)
     three = Sketch.from_bytes((GOLDEN / "three-classes-v1.sketch").read_bytes())
     assert three.cells(2).means.tolist() == [0.125, 0.25]
     assert three.cells(2).events.tolist() == [1, 0]

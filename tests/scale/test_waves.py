@@ -143,7 +143,7 @@ def test_version_3_is_read_for_ever():
     found = Sketch.from_bytes((GOLDEN / "weighted-waves-v3.sketch").read_bytes())
     rows = [[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], [0, 2, 2], [1.0, 0.5, 3.0]
     assert (found.n_samples, found.total_weight) == (3, 4.5)
-    assert found == Sketch(3, features=2).update(*rows)
+    assert found == Sketch(3, digits=9, features=2).update(*rows)
     assert found.to_bytes() == (GOLDEN / "weighted-waves-v3.sketch").read_bytes()
 
 

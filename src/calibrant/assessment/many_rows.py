@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from calibrant.assessment.work import Fields, measured
-from calibrant.binning.cells.grid import grid_of
+from calibrant.binning.cells.grid import DIGITS, grid_of
 from calibrant.binning.cells.line import Line, as_predictions
 from calibrant.binning.cells.weights import ONE, as_units
 from calibrant.hypotest.finding.weights import mark, weights_follow_labels
@@ -20,9 +20,6 @@ from calibrant.results import Assessment, Estimate
 MANY_ROWS = 1_000_000
 """From this many rows on, the relative error due to cells is below 1e-3, except in fits that follow noise
 (docs/scale.md). With fewer rows it is larger, as bins end at cells, and the rows themselves take a few seconds only."""
-
-DIGITS = 9
-"""Binary digits of the cells, as in a sketch."""
 
 EXACT = ("accuracy", "nll", "brier", "squared-error")
 """Metrics that are computed from the rows: means over rows, which are fast."""

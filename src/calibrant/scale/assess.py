@@ -226,7 +226,7 @@ def omnibus(
     -----
     Two classes: `OmnibusTest` of the cells. In a cell of m rows the number of events is drawn as Binomial(m, mean
     prediction): its variance exceeds that of rows with different predictions by the variance of these, less than one
-    part in a million of it at nine digits.
+    part in a million of it.
 
     More classes: a sketch holds the confidence and every class by itself, not whole rows. So the p-value is
     :math:`2 \min(p_t, p_c)`: :math:`p_t` is that of `OmnibusTest` for the confidence, and :math:`p_c` that of the

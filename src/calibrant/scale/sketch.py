@@ -26,8 +26,8 @@ class Sketch(Summary):
     classes : sequence of length K, optional
         Names of the classes in the order of the columns; by default 0 to K - 1.
     digits : int, optional
-        Binary digits of the cells of P(class 1) or, with more classes, of the confidence: 9 by default. A cell is at
-        most 2^-9 of min(p, 1 - p) wide.
+        Binary digits of the cells of P(class 1) or, with more classes, of the confidence: 10 by default. A cell is
+        at most 2^-10 of min(p, 1 - p) wide.
     class_digits : int, optional
         The same for each of more than two classes: 7 by default, 5 for more than 32 classes.
     features : int, optional

@@ -12,7 +12,7 @@ from calibrant._border.labels import as_classes
 from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.sketch import sum_scores
-from calibrant.binning.cells.grid import FEWEST_DIGITS, MOST_DIGITS, grid_of
+from calibrant.binning.cells.grid import DIGITS, FEWEST_DIGITS, MOST_DIGITS, grid_of
 from calibrant.binning.cells.line import COLUMNS, Line, weighted_scores
 from calibrant.binning.cells.weights import COLUMNS as MASSES
 from calibrant.binning.cells.weights import MOST_UNITS, ONE
@@ -21,9 +21,6 @@ from calibrant.scale.batch import Batch, Counters, clean
 from calibrant.scale.pack import Packed, pack, unpack
 from calibrant.scale.wave_sums import WaveSums
 from calibrant.scale.waves import LENGTHSCALE, Waves
-
-DIGITS = 9
-"""Binary digits of the cells of P(class 1), and of the confidence."""
 
 MANY_CLASSES = 32
 """With more classes than this, the cells of each class have 5 digits instead of 7."""

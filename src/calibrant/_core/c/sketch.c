@@ -19,8 +19,9 @@
 #define UP 18014398509481984.0 /* 2^54 */
 #define LOG_UP 37.42994775023705
 #define LOG2 0.6931471805599453
-/* A quick logarithm is off by less than 2^-10 units: farther than that from a half it rounds as the exact one does. */
-#define SURE (0.5 - 0x1p-10)
+/* A quick logarithm is off by less than 2^-10 units, that of at least 2^-27 by less than 2^-13: farther than that from a
+   half it rounds as the exact one does. */
+#define SURE(may_be_rare) (0.5 - ((may_be_rare) ? 0x1p-10 : 0x1p-13))
 
 typedef union {
     double value;
@@ -127,7 +128,7 @@ INLINE Bits without_shifts(Unsigned sum) { return (Bits)(sum - SIDE * (uint64_t)
 
 /* Quick logarithms rounded to units and added to the sum: nearly all of them round to the same unit whichever way they
    are computed; returns where one may not. */
-INLINE Bits add_quick_logs(const Lanes *x, Bits *sum) {
+INLINE Bits add_quick_logs(const Lanes *x, int may_be_rare, Bits *sum) {
     Lanes units[SIDE], farthest = {0.0};
     Unsigned found = {0};
     quick_logs(x, units);
@@ -137,7 +138,7 @@ INLINE Bits add_quick_logs(const Lanes *x, Bits *sum) {
         found += (Unsigned)shifted;
     }
     *sum += without_shifts(found);
-    return farthest > SURE;
+    return farthest > SURE(may_be_rare);
 }
 
 /* What is known of a cell, and what a row adds to it: rows without the event and 2^32 times those with it, the sum of
@@ -147,6 +148,7 @@ typedef uint64_t Sum __attribute__((vector_size(32))); /* May overflow where it 
 typedef double Numbers __attribute__((vector_size(32)));
 typedef int64_t AnyRecord __attribute__((vector_size(32), aligned(8)));
 typedef uint8_t Few __attribute__((vector_size(LANES), aligned(1)));
+typedef int8_t FewBits __attribute__((vector_size(LANES)));
 typedef int32_t Places __attribute__((vector_size(4 * LANES), aligned(4)));
 
 /* Rows with the numbers of their records, and which of them are in cells with cuts. */
@@ -223,6 +225,11 @@ INLINE int64_t place(int64_t bits, int64_t digits, int64_t *offset) {
 #define UPPER_PAIRS(a, b) (b)
 #endif
 
+/* Which of some events happened, by comparison: with AVX-512 this is a mask of the processor, and choosing one step. */
+INLINE Bits happened_at(const uint8_t *events) {
+    return __builtin_convertvector((FewBits)(*(const Few *)events != 0), Bits);
+}
+
 INLINE void write_rows(Bits counts, Bits offsets, Bits bits, Record *rows) {
     Bits minus = (Bits)(-(Lanes)bits), *to = (Bits *)rows;
     to[0] = LOWER_PAIRS(LOWER(counts, offsets), LOWER(minus, bits));
@@ -240,9 +247,9 @@ INLINE Bits place_lanes(Block *block, int64_t i, const Grid *grid) {
     Bits lower_cell = FIRST_MAIN + above, upper_cell = (grid->last - FIRST_MAIN) - above;
     Bits cell = (Bits)chosen(upper, (Lanes)upper_cell, (Lanes)lower_cell);
     *(Places *)(block->cells + i) = __builtin_convertvector(cell, Places);
-    Bits happened = __builtin_convertvector(*(const Few *)(block->events + i), Bits);
+    Bits happened = happened_at(block->events + i);
     Bits offsets = (bits & mask) >> (rest - OFFSET_BITS);
-    Bits counts = (Bits)(((Unsigned){0} + 1) << (Unsigned)(happened << 5)); /* 1, or 2^32 of an event. */
+    Bits counts = (happened & (1LL << 32)) | (~happened & 1); /* 1, or 2^32 of an event. */
     write_rows(counts, offsets, (Bits)p, block->rows + i);
     return bits < MAIN;
 }
@@ -303,7 +310,7 @@ INLINE Bits score_sides(const double *probs, const uint8_t *events, int64_t with
     Unsigned squares = {0};
     EACH {
         Lanes p = load(probs + j * LANES), rest = 1.0 - p;
-        Bits happened = -__builtin_convertvector(*(const Few *)(events + j * LANES), Bits);
+        Bits happened = happened_at(events + j * LANES);
         Lanes error = chosen(happened, rest, p);
         squares += (Unsigned)(error * error + SHIFT / UNIT); /* In units, which are the low bits. */
         observed[j] = chosen(happened, p, rest);
@@ -314,7 +321,7 @@ INLINE Bits score_sides(const double *probs, const uint8_t *events, int64_t with
     }
     sums->squares += (Bits)(squares - SIDE * (uint64_t)bits_of(SHIFT / UNIT));
     if (!with_logs) return (Bits){0};
-    if (__builtin_expect(any(add_quick_logs(observed, &logs)), 0)) {
+    if (__builtin_expect(any(add_quick_logs(observed, may_be_rare, &logs)), 0)) {
         log_sides(observed);
         logs = (Bits){0};
         EACH logs += nearest_lanes(observed[j] * UNIT);

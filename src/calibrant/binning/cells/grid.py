@@ -15,6 +15,9 @@ EXACT_BINS = (5, 10, 15, 16, 20, 25, 30, 50, 100)
 
 FEWEST_DIGITS, MOST_DIGITS = 3, 12
 
+DIGITS = 10
+"""Binary digits unless told otherwise: with nine, isotonic miscalibration of a million rows can be 2.4 % too small."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -22,7 +25,7 @@ class Grid:
 
     Parameters
     ----------
-    digits : int, default=9
+    digits : int, default=10
         Leading digits m of the mantissa: cells are :math:`2^{-m}` to :math:`2^{-m-1}` of min(p, 1 - p) wide.
 
     Notes
@@ -37,11 +40,11 @@ class Grid:
 
     Examples
     --------
-    >>> Grid(9).n_cells, Grid(7).n_cells, Grid(5).n_cells
-    (27432, 7464, 2472)
+    >>> Grid().n_cells, Grid(7).n_cells, Grid(5).n_cells
+    (54056, 7464, 2472)
     """
 
-    digits: int = 9
+    digits: int = DIGITS
 
     @cached_property
     def cuts(self) -> Cuts:
