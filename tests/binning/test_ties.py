@@ -5,7 +5,9 @@ import pytest
 
 from calibrant import Predictions
 from calibrant.curves import cumulative_curve, isotonic_curve
+from calibrant.exceptions import DataWarning
 from calibrant.hypotest import ECCETest
+from calibrant.kernels import TotalVariation, median_distance
 from calibrant.metrics import METRICS, Miscalibration, decompose
 from naming import each
 
@@ -33,7 +35,7 @@ def test_running_sums_agree():
     assert cumulative_curve(nearly_tied()).ecce.value == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 @each("k", [2, 3, 40])
 @each("name", ["ece-simplex-median", "kde-ece", "kde-ece-one-vs-rest", "kde-ece-per-predicted-class"])
 def test_rounding_of_votes_changes_nothing(name, k):
@@ -46,7 +48,19 @@ def test_rounding_of_votes_changes_nothing(name, k):
     assert rounded == pytest.approx(exact, abs=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
+@each("k", [2, 3])
+def test_rounding_does_not_make_a_lengthscale(k):
+    one = np.repeat([[0.7, 0.3], [0.2, 0.8]] if k == 2 else [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], [170, 30], axis=0)
+    noise = np.random.default_rng(k).integers(-3, 4, one.shape) * np.finfo(float).eps
+    found = []
+    for probs in (one, one * (1 + noise)):
+        with pytest.warns(DataWarning, match="median distance of 200 predictions is 0"):
+            found.append(median_distance(TotalVariation(), Predictions(probs, np.arange(200) % k).probs))
+    assert found[1] == pytest.approx(found[0], abs=1e-9)
+    assert found[0] == pytest.approx(0.5 if k == 2 else 0.6)
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 @each("factor", [0.3, 1 / 3, 0.7])
 def test_a_constant_factor_of_weights_does_not_choose_between_classes_of_equal_frequency(factor):
     votes = np.random.default_rng(8).multinomial(10, np.ones(100) / 100, 120) / 10
