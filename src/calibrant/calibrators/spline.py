@@ -58,11 +58,12 @@ class Basis:
     Parameters
     ----------
     knots : ndarray of shape (k,)
-        Ascending. With a single knot there are only straight lines.
+        Ascending. A single knot is replaced by one on either side, so that both classes are treated alike; there are
+        then only straight lines.
     """
 
     def __init__(self, knots: FloatArray) -> None:
-        self.knots = knots if len(knots) > 1 else knots + np.array([0.0, 1.0])
+        self.knots = knots if len(knots) > 1 else knots + np.array([-1.0, 1.0])
         roughness, vectors = np.linalg.eigh(_roughness(self.knots))
         # The first two eigenvectors span the straight lines, which have no roughness.
         self._curves = vectors[:, 2:] / np.sqrt(roughness[2:])
