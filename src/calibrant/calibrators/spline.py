@@ -20,6 +20,9 @@ N_CELLS = 400
 LOG_SMOOTHING = (-7.0, 21.0)
 """Search range of the logarithm of the smoothing; the upper end gives almost a straight line."""
 
+CLOSEST = 1e-6
+"""Knots are further apart than this: the roughness of a curve through closer ones is lost in rounding."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -133,7 +136,8 @@ def quantile_knots(scores: FloatArray, measure: FloatArray, n_knots: int) -> Flo
     """Return at most `n_knots` distinct scores that divide the measure evenly."""
     reached = np.cumsum(measure)
     levels = (np.arange(n_knots) + 0.5) / n_knots
-    return np.unique(scores[np.searchsorted(reached, levels * reached[-1]).clip(max=len(scores) - 1)])
+    knots = np.unique(scores[np.searchsorted(reached, levels * reached[-1]).clip(max=len(scores) - 1)])
+    return knots[np.diff(knots, prepend=-np.inf) > CLOSEST]
 
 
 def natural_spline(knots: FloatArray, values: FloatArray, scores: FloatArray) -> FloatArray:
