@@ -32,3 +32,14 @@ def test_a_spline_of_nearly_equal_scores_is_that_of_equal_ones(size):
         p, labels, noise = votes(seed)
         exact, other = (SplineCalibration().fit(scores, labels) for scores in (p, p * (1 + size * noise / 3)))
         assert other.predict_proba(grid) == pytest.approx(exact.predict_proba(grid), abs=size + 1e-9)
+
+
+@each("name", ["iop-diag", "iop-oi", "iop-deep", "joint"])
+def test_knots_do_not_fall_between_scores_that_differ_by_rounding(name):
+    rng = np.random.default_rng(1)
+    p = rng.multinomial(10, np.ones(3) / 3, 300) / 10
+    labels = (rng.random((300, 1)) > (0.7 * p + 0.1).cumsum(axis=1)).sum(axis=1).clip(max=2)
+    rounded = np.minimum(p * (1 + rng.integers(-3, 4, p.shape) * np.finfo(float).eps), 1)
+    exact, other = (CALIBRATORS[name]().fit(scores, labels) for scores in (p, rounded))
+    others = rng.dirichlet(np.ones(3), 50)
+    assert other.predict_proba(others) == pytest.approx(exact.predict_proba(others), abs=1e-7)
