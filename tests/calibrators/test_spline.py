@@ -46,6 +46,19 @@ def test_much_smoothing_makes_a_straight_line_and_little_data_too():
     assert np.abs(bends).max() < 0.1
 
 
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+@each("score, events", [(0.3, 90), (0.9, 75), (0.5, 105), (0.0, 3), (1.0, 140)])
+def test_equal_scores_treat_both_classes_alike_and_keep_the_order(score, events):
+    probs, labels = np.tile([1 - score, score], (150, 1)), (np.arange(150) < events).astype(int)
+    others = np.column_stack([1 - np.linspace(0.01, 0.99, 9), np.linspace(0.01, 0.99, 9)])
+    one = SplineCalibration().fit(probs, labels, classes=[0, 1])
+    swapped = SplineCalibration().fit(probs[:, ::-1], 1 - labels, classes=[0, 1])
+    mapped = one.predict_proba(others)
+    assert swapped.predict_proba(others[:, ::-1])[:, ::-1] == pytest.approx(mapped, abs=1e-7)
+    assert (np.diff(mapped[:, 1]) >= 0).all()
+    assert one.predict_proba(probs[:1])[0, 1] == pytest.approx(events / 150, abs=0.015)
+
+
 def test_the_spline_finds_a_curve():
     x, hits, weights = draw(30_000, truth=lambda x: x + np.sin(x))
     fitted = SplineCalibration().fit_line(x, hits, weights)

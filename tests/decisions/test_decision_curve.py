@@ -11,7 +11,7 @@ from scipy.stats import norm
 from calibrant import DataWarning, InputError, Predictions, interval
 from calibrant.decisions import decision_curve, decision_difference
 from calibrant.decisions.cells import Means
-from calibrant.metrics import NetBenefit, SquaredError
+from calibrant.metrics import Costs, ExpectedCost, NetBenefit, SquaredError
 from decision_cases import cancer
 from naming import each
 from properties import examples
@@ -217,3 +217,19 @@ def test_more_classes_and_other_rows_are_refused():
         decision_difference(example(50), example(50, seed=1))
     with pytest.raises(InputError, match="both outcomes"):
         decision_curve([1, 1], [0.5, 0.6], prevalence=0.2)
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+@each("form", [lambda p: p, lambda p: 1 - (1 - p), lambda p: np.column_stack([1 - p, p])])
+def test_predictions_in_hundredths_reach_thresholds_in_hundredths(form):
+    rng = np.random.default_rng(6)
+    hundredths, events = rng.integers(0, 101, 400), rng.integers(0, 2, 400)
+    p = Predictions(form(hundredths / 100), events)
+    curve = decision_curve(p, n_resamples=50, rng=0)
+    for i, (threshold, found) in enumerate(zip(curve.thresholds, curve.net_benefit.value, strict=True), start=1):
+        odds, acts = i / (100 - i), hundredths >= i  # Whole numbers have no rounding.
+        expected = (acts * np.where(events == 1, 1.0, -odds)).mean()
+        assert found == pytest.approx(expected, abs=1e-9)
+        assert NetBenefit(float(threshold))(p) == pytest.approx(expected, abs=1e-9)
+        cost = (acts * (events == 0) * i + ~acts * (events == 1) * (100 - i)).mean()
+        assert ExpectedCost(Costs(i, 100 - i))(p) == pytest.approx(cost, abs=1e-9)

@@ -9,7 +9,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.bins import Cells, SimplexBinning
 from calibrant.binning.interval import ROUNDING
-from calibrant.binning.ties import NEGLIGIBLE
+from calibrant.binning.ties import NEGLIGIBLE, comparable
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ def _widest(probs: FloatArray, weights: FloatArray, count: float) -> tuple[float
 
 def _split(values: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray]:
     """Return the positions of values below the median, and of the others; ties of the median go to the upper part."""
+    values = comparable(values)
     order = values.argsort(kind="stable")
     ascending, mass = values[order], weights[order].cumsum()
     mass /= mass[-1]

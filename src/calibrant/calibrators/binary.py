@@ -14,7 +14,15 @@ from calibrant._core.steps import told
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators
 from calibrant.calibrators.estimator import check_is_fitted, clone
-from calibrant.calibrators.log_odds import Score, class_scores, log_probs_of, probs_of, score_operations
+from calibrant.calibrators.log_odds import (
+    Score,
+    class_scores,
+    log_odds_of_two,
+    log_probs_of,
+    operations_of_two,
+    probs_of,
+    score_operations,
+)
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
@@ -88,7 +96,7 @@ class BinaryCalibrator(Calibrator):
             return self.line_probs(self._read_raw(scores))
         given, log_probs = self._read(scores)
         if log_probs.shape[1] == 2 == len(self.classes_):
-            return self.line_probs(log_probs[:, 1] - log_probs[:, 0])
+            return self.line_probs(log_odds_of_two(log_probs))
         return self.calibrated(given, log_probs)[0]
 
     def _read_raw(self, scores: object) -> FloatArray:
@@ -102,19 +110,19 @@ class BinaryCalibrator(Calibrator):
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         if log_probs.shape[1] == 2:
-            self.fit_line(log_probs[:, 1] - log_probs[:, 0], labels == 1, weights)
+            self.fit_line(log_odds_of_two(log_probs), labels == 1, weights)
             return
         self.lifted_ = OneVsRest(clone(self)).learn(log_probs, labels, weights)
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         if log_probs.shape[1] == 2:
-            return log_probs_of(self.log_odds(log_probs[:, 1] - log_probs[:, 0]))
+            return log_probs_of(self.log_odds(log_odds_of_two(log_probs)))
         return self.lifted_.transform(log_probs)
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:
         if k > 2:
             return self.lifted_.operations(x, k)
-        return ops.of_log_odds(self.line_operations(x.columns([1]) - x.columns([0])))
+        return ops.of_log_odds(self.line_operations(operations_of_two(x)))
 
     def _kind(self) -> str:
         if self.scores == "raw":

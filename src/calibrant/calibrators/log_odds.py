@@ -34,6 +34,23 @@ def log_odds_of_classes(log_probs: FloatArray) -> FloatArray:
     return log_probs - rest
 
 
+def log_odds_of_two(log_probs: FloatArray) -> FloatArray:
+    """Return the log-odds of the second of two classes, (n,), rounded so that equal probabilities are ties.
+
+    Examples
+    --------
+    >>> found = log_odds_of_two(np.log([[0.7, 0.3], [0.7, 0.1 + 0.2]]))
+    >>> bool(found[0] == found[1])
+    True
+    """
+    return np.round(log_probs[:, 1] - log_probs[:, 0], SCORE_DECIMALS)
+
+
+def operations_of_two(x: ops.Value) -> ops.Value:
+    """Return `log_odds_of_two` as operations."""
+    return (x.columns([1]) - x.columns([0])).rounded(SCORE_DECIMALS)
+
+
 def class_scores(log_probs: FloatArray, score: Score) -> FloatArray:
     """Return one score per class, (n, K), rounded so that equal probabilities are ties."""
     if score == "probability":

@@ -247,4 +247,5 @@ def weighted_quantiles(values: FloatArray, masses: FloatArray, shares: FloatArra
         inside = inside[np.argsort(values[inside])]
         place = np.searchsorted(np.cumsum(masses[inside]), level - (up_to[cell] - of_cell[cell]))
         found.append(values[inside[min(int(place), len(inside) - 1)]])
-    return np.array(sorted({*found}))  # The first call of `np.unique` would import `numpy.ma`.
+    ascending = np.array(sorted({*found}))  # The first call of `np.unique` would import `numpy.ma`.
+    return ascending[np.diff(ascending, prepend=-np.inf) > _ROUNDING * max(high - low, 1.0)]

@@ -20,6 +20,9 @@ N_CELLS = 400
 LOG_SMOOTHING = (-7.0, 21.0)
 """Search range of the logarithm of the smoothing; the upper end gives almost a straight line."""
 
+CLOSEST = 1e-6
+"""Knots are further apart than this: the roughness of a curve through closer ones is lost in rounding."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -58,11 +61,12 @@ class Basis:
     Parameters
     ----------
     knots : ndarray of shape (k,)
-        Ascending. With a single knot there are only straight lines.
+        Ascending. A single knot is replaced by one on either side, so that both classes are treated alike; there are
+        then only straight lines.
     """
 
     def __init__(self, knots: FloatArray) -> None:
-        self.knots = knots if len(knots) > 1 else knots + np.array([0.0, 1.0])
+        self.knots = knots if len(knots) > 1 else knots + np.array([-1.0, 1.0])
         roughness, vectors = np.linalg.eigh(_roughness(self.knots))
         # The first two eigenvectors span the straight lines, which have no roughness.
         self._curves = vectors[:, 2:] / np.sqrt(roughness[2:])
@@ -132,7 +136,8 @@ def quantile_knots(scores: FloatArray, measure: FloatArray, n_knots: int) -> Flo
     """Return at most `n_knots` distinct scores that divide the measure evenly."""
     reached = np.cumsum(measure)
     levels = (np.arange(n_knots) + 0.5) / n_knots
-    return np.unique(scores[np.searchsorted(reached, levels * reached[-1]).clip(max=len(scores) - 1)])
+    knots = np.unique(scores[np.searchsorted(reached, levels * reached[-1]).clip(max=len(scores) - 1)])
+    return knots[np.diff(knots, prepend=-np.inf) > CLOSEST]
 
 
 def natural_spline(knots: FloatArray, values: FloatArray, scores: FloatArray) -> FloatArray:

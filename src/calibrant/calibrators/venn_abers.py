@@ -9,7 +9,7 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.isotonic import pooled_ties, pools
-from calibrant.calibrators.log_odds import class_scores
+from calibrant.calibrators.log_odds import class_scores, log_odds_of_two
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 
 
@@ -110,7 +110,7 @@ class VennAbers(BinaryCalibrator):
             return self.line_intervals(self._read_raw(scores))
         _, log_probs = self._read(scores)
         if log_probs.shape[1] == 2:
-            return self.line_intervals(log_probs[:, 1] - log_probs[:, 0])
+            return self.line_intervals(log_odds_of_two(log_probs))
         columns = class_scores(log_probs, "probability").T
         own = [c for c in self.lifted_.calibrators_ if isinstance(c, VennAbers)]
         pairs = [c.line_intervals(x) for c, x in zip(own, columns, strict=True)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
 from calibrant.intervals.student import StudentLaw
 from calibrant.predictions import Predictions
@@ -59,7 +60,8 @@ class Cells:
         weights = first.weights[present] / first.weights.max()
         # The share of each row if it is an event, and if it is not.
         shares = _shares(weights, event, prevalence)
-        places = np.stack([np.searchsorted(thresholds, p.positive[present], side="right") for p in models])
+        cuts = comparable(thresholds)
+        places = np.stack([np.searchsorted(cuts, comparable(p.positive[present]), side="right") for p in models])
         chance = np.mean([p.positive[present] for p in models], axis=0)
         code = np.ravel_multi_index(tuple(places), (len(thresholds) + 1,) * len(models))
         _, at, index = np.unique(code, return_index=True, return_inverse=True)

@@ -13,6 +13,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.distances import distances
 from calibrant._core.quantiles import neighbours, quantiles
 from calibrant._core.threads import in_order
+from calibrant.binning.ties import DECIMALS
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Distribution
 
@@ -124,24 +125,25 @@ def median_distance(distance: Distance, points: Points) -> float:
 
     Above 5000 rows it is the median over 5000 of them, drawn with a fixed seed; with more than 160 classes, of fewer
     rows, so that pairs times classes are at most 2e9: 2000 rows of 1000 classes. If more than half of
-    all pairs coincide, it is the median of the positive distances, and 1 if there are none; a `DataWarning` says so. It
-    is 1 for a single row.
+    all pairs coincide, class probabilities to 12 decimals, it is the median of the positive distances, and 1 if there
+    are none; a `DataWarning` says so. It is 1 for a single row.
     """
     n = len(points) if isinstance(points, np.ndarray) else points.n
+    least = 10.0**-DECIMALS if isinstance(points, np.ndarray) else 0.0  # Distributions have the unit of their targets.
     most = EXACT_MEDIAN_ROWS
     if isinstance(points, np.ndarray):
         most = min(most, int(np.sqrt(2 * MEDIAN_WORK / points.shape[1])))
     if n > most:
         rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
         points, n = points[rows] if isinstance(points, np.ndarray) else points.take(rows), most
-    if n > 2 and isinstance(points, np.ndarray) and points.shape[1] == 2 and (median := _line_median(points)) > 0:
+    if n > 2 and isinstance(points, np.ndarray) and points.shape[1] == 2 and (median := _line_median(points)) > least:
         return float(distance.paired(np.array([[0.0, median]]), np.array([[median, 0.0]]))[0])
     if n == 1:
         return 1.0
-    if (median := _median(*_near_middle(distance, points, n))) > 0:
+    if (median := _median(*_near_middle(distance, points, n))) > least:
         return median
     positive = _all(distance, points, n)
-    positive = positive[positive > 0]
+    positive = positive[positive > least]
     fallback = float(np.median(positive)) if len(positive) else 1.0
     warnings.warn(
         f"the median distance of {n} predictions is 0, so the lengthscale is {significant(fallback, 4)}, "

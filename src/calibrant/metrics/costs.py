@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import BoolArray, FloatArray
+from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
 from calibrant.metrics.metric import DECISIONS
 from calibrant.metrics.scores import Score
@@ -112,6 +113,17 @@ def check_threshold(value: object, name: str = "threshold") -> None:
         raise InputError(f"{name} must be a probability above 0 and below 1, but is {value!r}.")
 
 
+def reaches(probabilities: FloatArray, threshold: float) -> BoolArray:
+    """Return where probabilities are at least a threshold; they are compared to 12 decimals, as ties are.
+
+    Examples
+    --------
+    >>> reaches(np.array([1 - 0.9, 0.05]), 0.1).tolist()  # 1 - 0.9 is 0.09999999999999998.
+    [True, False]
+    """
+    return np.asarray(comparable(probabilities) >= comparable(np.asarray(threshold)))
+
+
 @dataclass(frozen=True)
 class NetBenefit(Score):
     r"""Net benefit of acting where the probability of class 1 is at least a threshold.
@@ -154,7 +166,7 @@ class NetBenefit(Score):
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return 1 for a true positive, minus the odds of the threshold for a false one, and 0 without action."""
         odds = self.threshold / (1 - self.threshold)
-        acts = predictions.positive >= self.threshold
+        acts = reaches(predictions.positive, self.threshold)
         return np.where(acts, np.where(predictions.labels == 1, 1.0, -odds), 0.0)
 
 
@@ -203,4 +215,4 @@ class ExpectedCost(Score):
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return the cost of the decision about each row."""
-        return self.costs.per_row(predictions.positive >= self.cut, predictions.labels == 1)
+        return self.costs.per_row(reaches(predictions.positive, self.cut), predictions.labels == 1)

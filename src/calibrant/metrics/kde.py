@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.quantiles import median
 from calibrant._core.threads import in_order
-from calibrant.binning.ties import line_of
+from calibrant.binning.ties import comparable, line_of
 from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
 from calibrant.metrics.metric import Metric, Together, Weights, check_norm, root
 from calibrant.predictions import Predictions
@@ -155,7 +155,8 @@ class KdeECE(Metric):
 
     def _of_all_rows(self, predictions: Predictions) -> Together:
         """Search on a few classes, at equal steps in the order of their expected frequency."""
-        expected = np.argsort(predictions.weights @ predictions.probs, kind="stable")
+        frequencies = np.average(predictions.probs, axis=0, weights=predictions.weights)
+        expected = np.argsort(comparable(frequencies), kind="stable")
         some = expected[np.linspace(0, len(expected) - 1, SEARCHED_CLASSES).round().astype(int)].tolist()
         widths = in_order(lambda c: self._bandwidth(predictions.one_vs_rest(c)), some)
         bandwidth = median(np.array(list(widths)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.line.boxes import Line
-from calibrant.binning.ties import line_of
+from calibrant.binning.ties import comparable, line_of
 from calibrant.predictions import Predictions
 
 
@@ -44,9 +44,10 @@ class Sample:
             kept = weights[rows] > 0
             rows, positions = rows[kept], positions[kept]
         outcomes, weights = outcomes[rows], weights[rows]
-        tied = _tied(positions)
+        compared = comparable(positions)
+        tied = _tied(compared)
         if len(tied):  # Rows with equal predictions are ordered by outcome, then by weight.
-            order = tied[np.lexsort([a[tied] for a in (weights, outcomes, positions)])]
+            order = tied[np.lexsort([a[tied] for a in (weights, outcomes, compared)])]
             outcomes[tied], weights[tied] = outcomes[order], weights[order]
         return cls(positions, outcomes, weights)
 
