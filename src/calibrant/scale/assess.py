@@ -5,7 +5,7 @@ Sketches call these functions, so only their types are imported here.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -32,6 +32,23 @@ SIZE_RESAMPLES = 399
 
 TOP_SECTIONS = ("metrics", "limits", "curves", "ranking", "tests")
 """Sections that are about the confidence if there are more than two classes."""
+
+
+class Judging(TypedDict, total=False):
+    """How the rows are judged: arguments of `calibrant.assess`."""
+
+    n_resamples: int
+    tolerance: float
+    progress: Progress | None
+    rng: Rng
+
+
+class Shown(Judging, total=False):
+    """All arguments of `assess_sketch` but the sketch."""
+
+    name: str
+    sections: Iterable[str] | None
+    metrics: Mapping[str, Metric] | Sequence[str] | None
 
 
 def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
@@ -65,12 +82,12 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
     >>> assess_sketch(sketch, sections=(), n_resamples=99, rng=0).verdict.code
     'biased'
     """
-    settings: dict[str, Any] = {"n_resamples": n_resamples, "tolerance": tolerance, "progress": progress, "rng": rng}
+    settings: Judging = {"n_resamples": n_resamples, "tolerance": tolerance, "progress": progress, "rng": rng}
     if sketch.n_classes == 2:
         view = sketch.one_vs_rest(1)
         found = assess(view, name=name, sections=sections, metrics=metrics, **settings)
-        settings = {**found.settings, "sketch": True}
-        return replace(found, n_samples=sketch.n_samples, metrics=_exact(found.metrics, sketch), settings=settings)
+        own = {**found.settings, "sketch": True}
+        return replace(found, n_samples=sketch.n_samples, metrics=_exact(found.metrics, sketch), settings=own)
     return _of_classes(sketch, name, sections, metrics, **settings)
 
 
@@ -80,7 +97,7 @@ def assess_groups(
     name: str = "sketch",
     sections: Iterable[str] | None = None,
     metrics: Mapping[str, Metric] | Sequence[str] | None = None,
-    **settings: Any,
+    **settings: Unpack[Judging],
 ) -> Assessment:
     """Measure, test and judge the rows of all groups together, and those of every group.
 
@@ -124,7 +141,7 @@ def _of_classes(
     name: str,
     sections: Iterable[str] | None,
     metrics: Mapping[str, Metric] | Sequence[str] | None,
-    **settings: Any,
+    **settings: Unpack[Judging],
 ) -> Assessment:
     asked = [*TOP_SECTIONS, "classes"] if sections is None else [*sections]
     chosen = METRICS if metrics is None else chosen_metrics(metrics)
