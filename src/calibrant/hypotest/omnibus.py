@@ -169,7 +169,7 @@ class OmnibusTest(CalibrationTest):
     n_resamples: int = 999
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Omnibus",
             meaning="Bias, slope, every class, and with less power other shapes, in one p-value; the verdict uses it.",

@@ -73,7 +73,7 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
     Returns
     -------
     Assessment
-        With more than two classes, what is not about single classes is about the confidence.
+        With more than two classes, sections that are not about single classes are about the confidence.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def _is_of_confidence(metric: Metric) -> bool:
 
 
 def _renamed(found: Any) -> Any:
-    """Say that curves are of the confidence."""
+    """Mark curves as those of the confidence."""
     if isinstance(found, Mapping):
         return {key: _renamed(one) for key, one in found.items()}
     return found if found is None else replace(found, view="top-label")
