@@ -13,8 +13,7 @@ from calibrant._border.checks import as_log_probabilities
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns
 from calibrant.io.matching import find_column
-from calibrant.io.opening import open_source
-from calibrant.io.paths import as_paths
+from calibrant.io.opening import as_paths, open_source
 from calibrant.io.request import ReadOptions, Request
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
