@@ -5,13 +5,13 @@ Sketches call these functions, so only their types are imported here.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from calibrant._border.types import Progress, Rng
 from calibrant._core.laws import normal_tail
-from calibrant.assessment.assessing import OF_GROUPS, assess
+from calibrant.assessment.assessing import OF_GROUPS, JudgeOptions, assess
 from calibrant.assessment.many_rows import with_bounds
 from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
 from calibrant.hypotest import OmnibusTest, holm
@@ -32,23 +32,6 @@ SIZE_RESAMPLES = 399
 
 TOP_SECTIONS = ("metrics", "limits", "curves", "ranking", "tests")
 """Sections that are about the confidence if there are more than two classes."""
-
-
-class Judging(TypedDict, total=False):
-    """How the rows are judged: arguments of `calibrant.assess`."""
-
-    n_resamples: int
-    tolerance: float
-    progress: Progress | None
-    rng: Rng
-
-
-class Shown(Judging, total=False):
-    """All arguments of `assess_sketch` but the sketch."""
-
-    name: str
-    sections: Iterable[str] | None
-    metrics: Mapping[str, Metric] | Sequence[str] | None
 
 
 def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
@@ -82,7 +65,7 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
     >>> assess_sketch(sketch, sections=(), n_resamples=99, rng=0).verdict.code
     'biased'
     """
-    settings: Judging = {"n_resamples": n_resamples, "tolerance": tolerance, "progress": progress, "rng": rng}
+    settings: JudgeOptions = {"n_resamples": n_resamples, "tolerance": tolerance, "progress": progress, "rng": rng}
     if sketch.n_classes == 2:
         view = sketch.one_vs_rest(1)
         found = assess(view, name=name, sections=sections, metrics=metrics, **settings)
@@ -97,7 +80,7 @@ def assess_groups(
     name: str = "sketch",
     sections: Iterable[str] | None = None,
     metrics: Mapping[str, Metric] | Sequence[str] | None = None,
-    **settings: Unpack[Judging],
+    **settings: Unpack[JudgeOptions],
 ) -> Assessment:
     """Measure, test and judge the rows of all groups together, and those of every group.
 
@@ -141,7 +124,7 @@ def _of_classes(
     name: str,
     sections: Iterable[str] | None,
     metrics: Mapping[str, Metric] | Sequence[str] | None,
-    **settings: Unpack[Judging],
+    **settings: Unpack[JudgeOptions],
 ) -> Assessment:
     asked = [*TOP_SECTIONS, "classes"] if sections is None else [*sections]
     chosen = METRICS if metrics is None else chosen_metrics(metrics)

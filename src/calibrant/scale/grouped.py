@@ -26,7 +26,7 @@ from calibrant.scale.sketch import Sketch
 from calibrant.scale.wave_sums import WaveSums
 
 if TYPE_CHECKING:
-    from calibrant.scale.assess import Shown
+    from calibrant.assessment.assessing import AssessOptions
 
 MAGIC, VERSION = b"calibrant groups", 1
 
@@ -161,7 +161,7 @@ class GroupedSketch(Mapping[str, Sketch]):
         found._packed = {name: unpack(part) for name, part in zip(head["names"], others, strict=True)}
         return found
 
-    def assessed(self, **settings: "Unpack[Shown]") -> Assessment:
+    def assessed(self, **settings: "Unpack[AssessOptions]") -> Assessment:
         """Measure, test and judge all rows together, and every group; `calibrant.assess` calls this."""
         from calibrant.scale.assess import assess_groups
 

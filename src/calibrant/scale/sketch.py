@@ -15,7 +15,7 @@ from calibrant.scale.summary import Summary
 from calibrant.scale.waves import estimate
 
 if TYPE_CHECKING:
-    from calibrant.scale.assess import Shown
+    from calibrant.assessment.assessing import AssessOptions
 
 
 class Sketch(Summary):
@@ -119,7 +119,7 @@ class Sketch(Summary):
             return as_predictions(cells, self.classes, masses)
         return as_predictions(*_turned(cells, masses, np.ones(len(cells.means), dtype=bool), names))
 
-    def assessed(self, **settings: "Unpack[Shown]") -> Assessment:
+    def assessed(self, **settings: "Unpack[AssessOptions]") -> Assessment:
         """Measure, test and judge the rows, see `assess_sketch`; `calibrant.assess` calls this."""
         from calibrant.scale.assess import assess_sketch
 
