@@ -8,7 +8,7 @@ from calibrant.calibrators import CALIBRATORS
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
 from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.hypotest import TESTS
-from calibrant.metrics import METRICS
+from calibrant.metrics import FORECAST_METRICS, METRICS
 
 DOCS = Path(__file__).parents[1] / "docs"
 CASES = {"two": "two classes", "many": "more classes", "keep": "predicted classes must not change"}
@@ -73,14 +73,15 @@ def forecast_rule_table():
     return "\n".join(lines)
 
 
-def metrics_table():
-    """One line for every row of METRICS."""
-    lines = ["| name | shown as | group | better | meaning | caution |", "|---|---|---|---|---|---|"]
-    for name, metric in METRICS.items():
+def metrics_table(metrics=METRICS):
+    """One line for every row of METRICS, or of FORECAST_METRICS, none of which has a caution."""
+    heads = ["name", "shown as", "group", "better", "meaning", *["caution"] * (metrics is METRICS)]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for name, metric in metrics.items():
         about = metric.about()
         caution = about.caution and f"It {about.caution}."
         cells = (f"`{name}`", about.label, about.group, about.better, about.meaning, caution)
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(cells[: len(heads)])} |")
     return "\n".join(lines)
 
 
@@ -100,6 +101,7 @@ PAGES = {
         "forecast calibrators": forecast_calibrators_table,
         "forecast rule": forecast_rule_table,
     },
+    "forecasts.md": {"forecast metrics": lambda: metrics_table(FORECAST_METRICS)},
     "measures.md": {"metrics": metrics_table},
     "tests.md": {"tests": tests_table},
 }

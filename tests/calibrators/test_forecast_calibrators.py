@@ -290,6 +290,29 @@ def test_spread_by_level_on_g1():
     assert LogScore()(after) == pytest.approx(1.7019311108, abs=1e-8)
 
 
+@pytest.mark.parametrize("power", [9.0, -9.0])
+def test_spread_by_level_at_the_largest_change_has_the_best_level(power):
+    rng = np.random.default_rng(1)
+    sigma = np.exp(0.3 * rng.normal(size=200))
+    f = Forecasts(Normal(np.zeros(200), sigma), sigma ** (1 + power) * rng.normal(size=200))
+    fitted = SpreadByLevel().fit(f)
+
+    def loss(c):
+        return -stats.norm(0, np.exp(c[0]) * sigma ** (1 + c[1])).logpdf(f.targets).mean()
+
+    best = optimize.minimize(loss, [0.0, 0.0], bounds=[(-20, 20), (-5, 5)], options={"ftol": 1e-15, "gtol": 1e-10})
+    assert (fitted.intercept_, fitted.slope_) == pytest.approx(tuple(best.x), abs=1e-5)
+    assert abs(fitted.slope_) == 5
+
+
+def test_spread_by_level_with_a_single_error():
+    """The likelihood has no finite maximum: the slope goes as far as it may."""
+    fitted = SpreadByLevel().fit(Forecasts(Normal(np.zeros(3), [1.0, 2.0, 4.0]), [0.0, 0.0, 4.0]))
+    assert fitted.slope_ == 5
+    # The mean square of the standardised errors is 1.
+    assert np.exp(-2 * fitted.intercept_) * 4.0**-10 / 3 == pytest.approx(1)
+
+
 def test_spread_by_level_with_one_spread_is_scale():
     f = Forecasts(Normal(np.zeros(50), 2.0), FIT.targets[:50])
     assert SpreadByLevel().fit(f).apply(f.distribution).sd() == pytest.approx(

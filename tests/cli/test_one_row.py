@@ -149,6 +149,8 @@ def test_a_metric_of_forecasts(forecasts, capsys, monkeypatch):
     source = render_html(assess_forecasts(Forecasts(Normal(P, 1.0), P), n_resamples=19, rng=0))
     assert "Largest miss" in source
     assert "Of any target." in source
+    assert "| `largest-miss` | Largest miss | Mine |" in doc_tables.metrics_table(FORECAST_METRICS)
+    assert "largest-miss" in contract("metrics/test_weights.py").every_forecast_metric.rows
 
 
 def test_a_calibrator_of_forecasts(forecasts, capsys, monkeypatch, tmp_path):

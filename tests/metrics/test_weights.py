@@ -25,7 +25,7 @@ from calibrant.metrics import (
 from naming import each
 
 SCALES = [7, 1e-3]
-every_test = each("test", TESTS)
+every_test, every_forecast_metric = each("test", TESTS), each("metric", FORECAST_METRICS)
 
 
 def weighted(k=3, n=150, seed=0):
@@ -51,7 +51,7 @@ def test_a_constant_factor_changes_no_metric(metric, k):
         assert metric(Predictions(probs, labels, scale * weights)) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-@each("metric", FORECAST_METRICS)
+@every_forecast_metric
 def test_a_constant_factor_changes_no_metric_of_forecasts(metric):
     law, targets, weights = normal_forecasts()
     expected = metric(Forecasts(law, targets, weights))

@@ -76,6 +76,9 @@ def test_names_that_are_imported_when_used_are_those_of_the_stub(package):
     things = {name: getattr(module, name) for name in named}
     kinds = (inspect.isclass, inspect.isfunction, inspect.ismodule)  # Others, such as tables, have no name.
     assert all(thing.__name__.endswith(name) for name, thing in things.items() if any(kind(thing) for kind in kinds))
+    # Importing a module of the package would put it in the place of a function with its name.
+    modules = {path.stem for path in Path(module.__file__).parent.glob("*.py")}
+    assert not modules & {name for name, thing in things.items() if not inspect.ismodule(thing)}
 
 
 def test_help_begins_with_the_four_verbs_and_is_shorter_than_the_laws_of_forecasts_would_make_it():

@@ -7,8 +7,7 @@ import pytest
 from calibrant._border.numerals import pvalue
 from calibrant.hypotest import holm
 from calibrant.results import TestResult
-from calibrant.results.assessment import smallest_pvalue
-from calibrant.results.bounds import smallest_adjusted
+from calibrant.results.assessment import smallest_adjusted, smallest_pvalue
 from calibrant.results.parts import parts_in_words
 from calibrant.results.reading import brief
 from naming import each

@@ -94,7 +94,7 @@ def test_sums_come_back_from_bytes():
 
 def test_what_cannot_be_fitted(folder, tmp_path):
     files, *_ = folder
-    with pytest.raises(InputError, match="can be fitted, but not isotonic"):
+    with pytest.raises(InputError, match="can fit ts, vs, ms, but not isotonic"):
         by_files(files, "isotonic")
     pl.DataFrame({"p": [0.2, 0.9, 0.7], "y": [0, 1, 1]}).write_parquet(tmp_path / "sure.parquet")
     with pytest.raises(InputError, match="no temperature fits"):

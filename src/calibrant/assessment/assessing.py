@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypedDict
 
 import numpy as np
 
@@ -25,6 +26,23 @@ OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
 
 OF_CONFIDENCE = frozenset({"limits", "curves", "ranking"})
 """Sections that take the confidence of many rows from cells."""
+
+
+class JudgeOptions(TypedDict, total=False):
+    """Arguments of `assess` that say how rows are judged."""
+
+    n_resamples: int
+    tolerance: float
+    progress: Progress | None
+    rng: Rng
+
+
+class AssessOptions(JudgeOptions, total=False):
+    """Arguments of `assess` for a sketch, which holds no single rows."""
+
+    name: str
+    sections: Iterable[str] | None
+    metrics: Mapping[str, Metric] | Sequence[str] | None
 
 
 def assess(  # noqa: PLR0913 (each is one decision of the user)

@@ -74,7 +74,7 @@ def _counted(rows: Predictions) -> Line:
 
 
 def with_bounds(metrics: Mapping[str, Estimate], line: Line, scores: Mapping[str, float]) -> dict[str, Estimate]:
-    """Return estimates from cells, with upper bounds for those of the rows in the details of the parts of scores.
+    """Return estimates from cells; the details of parts of scores get upper bounds of their values for the rows.
 
     Parameters
     ----------

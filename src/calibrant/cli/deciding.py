@@ -137,7 +137,7 @@ class Deciding:
     def population(self) -> list[Path]:
         """The files from which the base rate is estimated; none if it is given as a number."""
         from calibrant.cli.shifting import are_numbers
-        from calibrant.io.paths import as_paths
+        from calibrant.io.opening import as_paths
 
         if self.base_rate is None or are_numbers(self.base_rate):
             return []

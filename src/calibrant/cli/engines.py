@@ -1,6 +1,6 @@
 """Sketches of many files, or of more rows than fit into memory: on this machine, on Dask or on Spark."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
     from calibrant.cli.options import EitherSource, Source
+    from calibrant.io.request import ReadOptions
     from calibrant.scale.local import Sketched
     from calibrant.scale.passes import Fitted
     from calibrant.scale.reading import AnySketch, Reading
@@ -96,8 +97,7 @@ class Engine:
         self._check(is_sketched=True)
         with _from_input(files) as given:
             names = files_of(given)
-            options = {**source.as_options(), "by": by, "features": self.waves}
-            reading = _first(names, options, skip_bad=self.skip_bad)
+            reading = _first(names, source.as_options(), skip_bad=self.skip_bad, by=by, features=self.waves)
             found = self._run(names, reading, source, checkpoint)
         counters = found.sketch.counters
         left_out = {"with missing values": counters.missing, "with invalid probabilities": counters.outside}
@@ -180,17 +180,25 @@ def _are_saved(files: Sequence[Path]) -> bool:
     return all(file.name.endswith(SKETCH) for file in files)
 
 
-def _first(names: Sequence[str], options: Mapping[str, Any], *, skip_bad: bool) -> "Reading":
+def _first(
+    names: Sequence[str],
+    options: "ReadOptions",
+    *,
+    skip_bad: bool,
+    by: str | None = None,
+    features: int | None = None,
+) -> "Reading":
     """Choose the columns by the first file that can be read."""
     from calibrant.exceptions import InputError
     from calibrant.scale.reading import Reading
 
     for name in names[:-1] if skip_bad else ():
         try:
-            return Reading.of(name, skip_bad=True, **options)
+            return Reading.of(name, skip_bad=True, by=by, features=features, **options)
         except (InputError, OSError):
             continue
-    return Reading.of(names[-1] if skip_bad else names[0], skip_bad=skip_bad, **options)
+    decisive = names[-1] if skip_bad else names[0]
+    return Reading.of(decisive, skip_bad=skip_bad, by=by, features=features, **options)
 
 
 def _loaded(files: Sequence[Path]) -> "AnySketch":

@@ -58,7 +58,7 @@ FOLDS = 5
 def expanded(files: "Sequence[Path]") -> list[Path]:
     """Return the named files; a quoted pattern, which the shell has not expanded, is expanded here."""
     from calibrant.exceptions import InputError
-    from calibrant.io.paths import as_paths
+    from calibrant.io.opening import as_paths
 
     if not files:
         raise InputError("at least one FILE is required. Name one, several, or a pattern such as 'part-*.csv'.")

@@ -21,7 +21,7 @@ from calibrant.cli import streams
 from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import Assessment, Estimate, ForecastAssessment, Verdict, as_record, state
-from calibrant.results.bounds import smallest_adjusted
+from calibrant.results.assessment import smallest_adjusted
 from calibrant.results.comparison import CALIBRATED
 
 rows = counted

@@ -62,7 +62,7 @@ def run_tests(
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this level.
     """
     from calibrant.cli import show, show_tests
-    from calibrant.hypotest.holm import holm
+    from calibrant.hypotest.multiple import holm
 
     _check_level(fail_below)
     paths = expanded(files)

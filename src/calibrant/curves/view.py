@@ -14,7 +14,7 @@ CELLS_AT_ONCE = 2**20
 
 
 def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class", "top-label"]]:
-    """Return two classes as they are and more as confidence against correctness, and which of these it is."""
+    """Return predictions of two classes as they are, of more as confidence against correctness, and the view's name."""
     check_predictions(predictions)
     if predictions.n_classes == 2:
         return predictions, "class"

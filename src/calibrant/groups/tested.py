@@ -14,7 +14,7 @@ from calibrant.groups.columns import Levels, cut_into_levels
 from calibrant.groups.evidence import Evidence
 from calibrant.groups.rows import Rows
 from calibrant.groups.tree import Leaf, ResidualTree
-from calibrant.hypotest.holm import holm
+from calibrant.hypotest.multiple import holm
 
 SPARE = 1000
 """Normal p-values above this many times the next threshold of Holm's method are not refined."""

@@ -7,7 +7,7 @@ from calibrant.hypotest.consistency import ConsistencyTest as ConsistencyTest
 from calibrant.hypotest.cox import CoxTest as CoxTest
 from calibrant.hypotest.cumulative import ECCETest as ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest as DistributionFreeSKCETest
-from calibrant.hypotest.holm import holm as holm
+from calibrant.hypotest.multiple import holm as holm
 from calibrant.hypotest.mean_embedding import CMETest as CMETest
 from calibrant.hypotest.omnibus import OmnibusTest as OmnibusTest
 from calibrant.hypotest.skce import AsymptoticSKCETest as AsymptoticSKCETest

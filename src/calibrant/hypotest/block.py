@@ -68,7 +68,7 @@ class BlockSKCETest(CalibrationTest):
     level: float = 0.95
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Kernel error, blocks",
             meaning="The same as the SKCE, at less cost and with less power.",

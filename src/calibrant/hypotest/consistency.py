@@ -59,7 +59,7 @@ class ConsistencyTest(CalibrationTest):
     null: Literal["full", "top-label"] = "full"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         measure = self.metric.about().label
         return Description(
             label=f"Consistency ({measure})",

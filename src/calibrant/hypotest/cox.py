@@ -84,7 +84,7 @@ class CoxTest(BinaryTest):
     """
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Cox",
             meaning="A wrong slope or intercept of the log-odds only.",

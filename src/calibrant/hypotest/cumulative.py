@@ -88,7 +88,7 @@ class ECCETest(BinaryTest):
     statistic: Literal["mad", "range"] = "mad"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         if self.statistic == "range":
             seen = "Net miscalibration over any interval of predictions; needs no bins."
             return Description(label="Cumulative, range", meaning=seen, caution=DRAWN_IF_FEW)

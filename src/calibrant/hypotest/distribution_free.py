@@ -53,7 +53,7 @@ class DistributionFreeSKCETest(CalibrationTest):
     bound: float | None = None
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Kernel error, bound",
             meaning="The same as the SKCE.",

@@ -79,7 +79,7 @@ class HosmerLemeshowTest(BinaryTest):
     fitted: bool = False
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Hosmer-Lemeshow",
             meaning="The frequency in a few groups of equal size; depends on how they are cut.",

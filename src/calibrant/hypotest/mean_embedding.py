@@ -69,7 +69,7 @@ class CMETest(CalibrationTest):
     covariance: Literal["predictions", "sample"] = "predictions"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Mean embedding",
             meaning="Deviations near a few test locations only.",

@@ -21,7 +21,7 @@ from calibrant.hypotest.evidence.parts import SPREAD, Evidence, ImpossibleEviden
 from calibrant.hypotest.evidence.ranked import RankedEvidence
 from calibrant.hypotest.finding.facts import corrected_direction, facts_of
 from calibrant.hypotest.finding.revealed import LEVEL, with_names
-from calibrant.hypotest.holm import at_or_above, combined_pvalue
+from calibrant.hypotest.multiple import at_or_above, combined_pvalue
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
 from calibrant.results.parts import TestedPart
@@ -169,7 +169,7 @@ class OmnibusTest(CalibrationTest):
     n_resamples: int = 999
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Omnibus",
             meaning="Bias, slope, every class, and with less power other shapes, in one p-value; the verdict uses it.",

@@ -81,7 +81,7 @@ class AsymptoticSKCETest(CalibrationTest):
     method: Literal["bootstrap", "spectral"] = "bootstrap"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Kernel error (SKCE)",
             meaning="Miscalibration of whole probability vectors, of any form.",

@@ -58,7 +58,7 @@ class SpiegelhalterTest(BinaryTest):
     cells: ClassVar[bool] = True
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return Description(
             label="Spiegelhalter's z",
             meaning="Over- and under-confidence only; errors that cancel are not seen.",

@@ -22,7 +22,7 @@ NUMBERED = ("proba", "prob", "p")
 """Names before the number of a class: p0, p1, ..."""
 
 LOGITS = ("logit", "logits")
-"""Names of one column of logits, or before the number of a class."""
+"""Names of a single column of logits; also prefixes of the number of a class: logit0, logit1, ..."""
 
 CALIBRATED = "calibrated_"
 """Prefix of the columns that `apply` adds."""

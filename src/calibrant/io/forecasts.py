@@ -15,8 +15,7 @@ from calibrant.forecasts.joined import join
 from calibrant.io.columns import Columns
 from calibrant.io.forecast_columns import LEVELS, levels_of
 from calibrant.io.missing import LeftOut, read_complete
-from calibrant.io.opening import open_source, other_columns, stacked
-from calibrant.io.paths import Paths, as_paths
+from calibrant.io.opening import Paths, as_paths, open_source, other_columns, stacked
 from calibrant.io.read import STEPS
 from calibrant.io.request import ForecastRequest
 from calibrant.io.sources import Numbers, Source, located

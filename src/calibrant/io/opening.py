@@ -1,14 +1,16 @@
-"""Files opened with the reader of their format, and single columns of them."""
+"""Files opened with the reader of their format, patterns that stand for several files, and single columns."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from glob import glob
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile, open_regular
-from calibrant._border.text import listing, quoted
+from calibrant._border.text import listing, printable, quoted, repeated
 from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, open_npy
@@ -16,12 +18,42 @@ from calibrant.io.columnar import Columnar
 from calibrant.io.delimited import Delimited
 from calibrant.io.jsonl import JsonLines
 from calibrant.io.matching import expand, is_pattern
-from calibrant.io.paths import Paths, as_paths
 from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source
 from calibrant.io.tables import need_polars
 from calibrant.io.text import intact, unpacked
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""One file or several."""
+
+
+def as_paths(given: Paths) -> list[str]:
+    """Return the named files; a pattern is replaced by the files that match it, sorted by name.
+
+    Examples
+    --------
+    >>> as_paths("predictions.csv")
+    ['predictions.csv']
+    """
+    names = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    if not names:
+        raise InputError("at least one file must be named, but none is given.")
+    paths = [path for name in names for path in _expanded(os.fspath(name))]
+    twice = repeated(map(os.path.abspath, paths))
+    if twice is not None:
+        raise InputError(f"the files must be different, but {printable(twice)} is given twice. Name it once.")
+    return paths
+
+
+def _expanded(name: str) -> list[str]:
+    """Return the files that match a pattern; any other name, and the name of an existing file, is returned as it is."""
+    if not any(sign in name for sign in "*?[") or not name.isprintable() or Path(name).exists():
+        return [name]
+    found = sorted(glob(name))  # noqa: PTH207 (`Path.glob` takes no absolute patterns)
+    if not found:
+        raise FileNotFoundError(f"{printable(name)} matches no file. Check the folder and the pattern.")
+    return found
 
 
 def _open_gzipped(file: OpenFile) -> Source:

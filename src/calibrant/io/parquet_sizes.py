@@ -102,7 +102,8 @@ def _signed(data: BinaryIO) -> int:
 def _text(data: BinaryIO) -> bytes:
     length = _unsigned(data)
     found = data.read(min(length, _LONGEST))
-    _require(len(found) == length)
+    if len(found) < length:
+        raise IndexError
     return found
 
 
@@ -121,8 +122,3 @@ _VALUES: dict[int, Callable[[BinaryIO], Any]] = {
     12: _structure,
 }
 """Readers of Thrift values, by type number."""
-
-
-def _require(holds: bool) -> None:
-    if not holds:
-        raise IndexError

@@ -16,8 +16,7 @@ from calibrant._core.steps import portions, tell
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.columns import Columns
 from calibrant.io.missing import LeftOut, read_complete
-from calibrant.io.opening import open_source, other_columns, stacked
-from calibrant.io.paths import Paths, as_paths
+from calibrant.io.opening import Paths, as_paths, open_source, other_columns, stacked
 from calibrant.io.request import ReadOptions, Request
 from calibrant.io.sources import Content, Source, located
 from calibrant.io.values import as_labels

@@ -21,6 +21,7 @@ from calibrant.io.delimited import Delimited
 from calibrant.io.missing import LeftOut, read_complete
 from calibrant.io.opening import open_source, other_columns
 from calibrant.io.request import ForecastRequest, ReadOptions, Request
+from calibrant.io.sniff import TABLES
 from calibrant.io.sources import Numbers, Source, located
 from calibrant.io.tables import Table
 
@@ -38,7 +39,6 @@ def _write_parquet(frame: "pl.DataFrame", handle: BinaryIO) -> None:
     frame.write_parquet(handle, row_group_size=rows)
 
 
-_TEXT = (".csv", ".tsv", ".gz")
 FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], object]] = {
     **dict.fromkeys((".parquet", ".pq"), _write_parquet),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), lambda frame, handle: frame.write_ipc(handle)),
@@ -174,7 +174,7 @@ def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]
 def _check_formats(source: Source, out: str | os.PathLike[str]) -> str:
     """Return the suffix of the output, whose format must be known and able to hold what the source holds."""
     suffix = PurePath(out).suffix.lower()
-    known = (*_TEXT, *FRAMES, ".npz")
+    known = (*TABLES, *FRAMES, ".npz")
     if suffix not in known:
         raise InputError(f"{printable(out)} must have an extension that names its format: {', '.join(known)}.")
     if (suffix == ".npz") != isinstance(source, Arrays):
@@ -191,7 +191,7 @@ def _with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArra
 
     is_nested = old[0] in source.nested
     columns = [pl.Series(name, values if is_nested else values.reshape(-1)) for name, values in new.items()]
-    if isinstance(source, Delimited) and suffix in _TEXT:
+    if isinstance(source, Delimited) and suffix in TABLES:
         # Columns are named by their position: in the header, names may be missing, or stand between spaces.
         places = [*source.names, *(name for name in new if name not in source.names)]
         numbers = [column.fill_nan(None).alias(str(places.index(column.name))) for column in columns]

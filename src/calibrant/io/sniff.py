@@ -44,7 +44,7 @@ _FOREIGN: dict[tuple[bytes, ...], str] = {
     (b"<",): "HTML or XML. Was an error page downloaded in place of the file?",
 }
 
-_TABLES = (".csv", ".tsv", ".gz")
+TABLES = (".csv", ".tsv", ".gz")
 """Suffixes of text tables, whose header may begin with a bracket."""
 
 _SUFFIXES = {
@@ -91,7 +91,7 @@ def read_head(handle: BinaryIO) -> bytes:
 def check_text(file: OpenFile, head: bytes) -> None:
     """Refuse content that cannot be a text table."""
     for beginnings, description in _FOREIGN.items():
-        is_text = len(beginnings[0]) == 1 and file.suffix in _TABLES
+        is_text = len(beginnings[0]) == 1 and file.suffix in TABLES
         if head.startswith(beginnings) and not is_text:
             raise FileError(f"{file.name} cannot be read: its content is {description}")
     line = head.lstrip(b"\r\n").split(b"\n", 1)[0]

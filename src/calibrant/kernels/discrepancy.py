@@ -1,4 +1,4 @@
-"""From data and a kernel to the matrix H of `calibrant.kernels.pairs`."""
+"""The matrix H of `calibrant.kernels.pairs`, built from data and a kernel."""
 
 import warnings
 

@@ -139,7 +139,7 @@ class ECE(BinnedMetric):
     norm: float = 1
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         if self.norm == np.inf:
             return self._presented("ECE, maximum", "The largest gap of any bin, even of one with few rows.")
         if self.norm != 1:
@@ -204,7 +204,7 @@ class ChanceECE(Metric):
     bins: Binning = EqualWidth(15)
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "ECE by chance",
             "The ECE that a perfectly calibrated model with the same predictions has on average.",

@@ -65,7 +65,7 @@ class ICI(CurveGaps):
     curve: Smoother = Loess()
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "ICI", "Integrated calibration index: the mean distance from a smooth calibration curve.", group=CLINICAL
         )
@@ -103,7 +103,7 @@ class GapQuantile(CurveGaps):
     curve: Smoother = Loess()
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         if self.q == 1:
             return self._presented(
                 "Emax", "The largest distance of a prediction from a smooth calibration curve.", group=CLINICAL
@@ -150,7 +150,7 @@ class ObservedExpectedRatio(Metric):
     methods: ClassVar[tuple[str, ...]] = ("sandwich",)
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "O/E ratio",
             "Observed over expected events: 1 is right, above 1 the predictions are too low.",

@@ -133,7 +133,7 @@ class Refinement(_ScorePart):
     measures = "accuracy"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._part("Refinement loss", "The {score} that remains after isotonic recalibration.")
 
     def combine(self, pools: Pools) -> float:
@@ -165,7 +165,7 @@ class Discrimination(_ScorePart):
     measures = "accuracy"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._part("Discrimination", "How much the order of the predictions lowers the {score} (CORP).")
 
     def combine(self, pools: Pools) -> float:
@@ -205,7 +205,7 @@ class Miscalibration(_ScorePart):
     measures = "calibration"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._part("Miscalibration", "How much isotonic recalibration would lower the {score} (CORP).")
 
     def combine(self, pools: Pools) -> float:

@@ -157,7 +157,7 @@ class NetBenefit(Score):
         check_threshold(self.threshold)
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         meaning = (
             f"Worth of acting where the probability is at least {as_given(self.threshold)}, in events acted on per row."
         )
@@ -209,7 +209,7 @@ class ExpectedCost(Score):
         return self.costs.threshold if self.threshold is None else self.threshold
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         meaning = f"Mean cost per row of acting where the probability is at least {significant(self.cut, 4)}."
         return self._presented("Expected cost", meaning, group=DECISIONS)
 

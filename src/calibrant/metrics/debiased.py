@@ -55,7 +55,7 @@ class DebiasedECE(BinnedMetric):
     bins: Binning = EqualWidth(15)
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "ECE, debiased", "The root-mean-square error without the part that chance adds; 0 if chance explains all."
         )

@@ -83,7 +83,7 @@ class DirichletECE(Metric):
     most_rows: int = 5000
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Dirichlet ECE",
             "The KDE-ECE of whole probability vectors, summed over classes; mostly chance with many classes.",

@@ -82,7 +82,7 @@ class QuantileCalibration(ForecastMetric):
     ensemble: Ensemble = "fair"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         power = f"norm {as_given(self.norm)}"
         known = {1: ("MACE", "Mean absolute"), 2: ("RMSCE", "Root-mean-square"), np.inf: ("Coverage error", "Largest")}
         name, mean = known.get(self.norm, (f"Coverage error, {power}", f"Mean ({power})"))
@@ -182,7 +182,7 @@ class ENCE(ForecastMetric):
     bins: Binning = EqualMass(10)
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "ENCE",
             "Distance between predicted spread and size of errors, relative to the spread, over bins.",

@@ -56,7 +56,7 @@ class IntervalCoverage(IntervalMetric):
     level: float = 0.9
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Interval coverage",
             "Share of values in the predicted intervals; equal to their level if calibrated.",
@@ -131,7 +131,7 @@ class IntervalWidth(IntervalMetric):
     level: float = 0.9
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Interval width",
             "Mean width of the predicted intervals; read it with coverage.",
@@ -171,7 +171,7 @@ class Sharpness(ForecastScore):
     kind: Literal["rms", "mean", "variance"] = "rms"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         names = {"rms": "Root mean predicted variance", "mean": "Mean predicted standard deviation"}
         meaning = f"{names.get(self.kind, 'Mean predicted variance')}; read it with calibration."
         return self._presented("Sharpness", meaning, group=SHARPNESS, principal=True)

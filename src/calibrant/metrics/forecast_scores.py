@@ -62,7 +62,7 @@ class CRPS(ForecastScore):
     ensemble: Ensemble = "empirical"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         if self.ensemble == "fair":
             meaning = "Unbiased estimate of the CRPS of the law behind the members; calibrators are chosen by it."
             return self._presented("Fair CRPS", meaning, group=SCORES, principal=True)
@@ -114,7 +114,7 @@ class LogScore(ForecastScore):
     needs = "density"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Log score",
             "Mean of minus the logarithm of the predicted density at the value.",
@@ -162,7 +162,7 @@ class PinballLoss(ForecastScore):
     levels: int | tuple[float, ...] = 9
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented("Pinball loss", "Loss of the predicted quantiles, averaged over levels.", group=SCORES)
 
     def __post_init__(self) -> None:
@@ -208,7 +208,7 @@ class IntervalScore(IntervalMetric):
     level: float = 0.9
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented("Interval score", "Width of intervals plus a penalty for values outside.", group=SCORES)
 
     def __post_init__(self) -> None:

@@ -112,7 +112,7 @@ class KdeECE(Metric):
     form: Form = "loo"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "KDE-ECE",
             "As ECE, with the frequency among rows of similar prediction in place of bins.",

@@ -87,7 +87,7 @@ class SKCE(KernelMetric):
         return whole or getattr(data, "copies", None) is None
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "SKCE",
             "Squared kernel calibration error over all classes at once; may be negative by chance.",

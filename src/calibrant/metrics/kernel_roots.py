@@ -33,7 +33,7 @@ class KCE(SKCE):
     """
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented("KCE", "Root of the SKCE, with its sign.", group=KERNEL)
 
     def value(self, data: Data) -> float:
@@ -89,7 +89,7 @@ class MMCE(Metric):
     lengthscale: float = 0.4
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented("MMCE", "Kernel calibration error of the confidence alone; never below 0.", group=KERNEL)
 
     def __post_init__(self) -> None:

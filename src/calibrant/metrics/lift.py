@@ -104,7 +104,7 @@ class TopLabel(Lift):
     """
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         inner = self.metric.about()
         return replace(inner, label=f"{inner.label}, top label", meaning=f"{inner.label} of the most probable class.")
 
@@ -160,7 +160,7 @@ class Classwise(ByClass):
     rows: ClassVar[Literal["all", "predicted"]] = "all"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         inner = self.metric.about()
         meaning = f"{inner.label} of every class against the rest, averaged over classes."
         return replace(inner, label=f"{inner.label}, one vs rest", meaning=meaning)

@@ -148,7 +148,7 @@ class CoxSlope(LogisticMetric):
     """
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Calibration slope",
             "Slope of recalibrated log-odds: 1 is right, below 1 is too extreme.",
@@ -157,7 +157,7 @@ class CoxSlope(LogisticMetric):
         )
 
     def fitted(self, view: Predictions) -> float:
-        """Return b."""
+        """Return the slope b."""
         return fitted_line(view)[1]
 
     def influence(self, predictions: Predictions) -> FloatArray:
@@ -168,11 +168,11 @@ class CoxSlope(LogisticMetric):
         return line_influences(self.view(predictions))[1]
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
-        """Return b."""
+        """Return the slope b."""
         return line_of(log_odds, hits, share)[1]
 
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
-        """Return every b."""
+        """Return the slope b of each column."""
         return fitted_lines(log_odds, hits, shares)[1]
 
 
@@ -192,7 +192,7 @@ class CoxIntercept(LogisticMetric):
     """
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Calibration intercept",
             "Intercept of recalibrated log-odds, fitted with the slope: 0 is right.",
@@ -201,7 +201,7 @@ class CoxIntercept(LogisticMetric):
         )
 
     def fitted(self, view: Predictions) -> float:
-        """Return a."""
+        """Return the intercept a."""
         return fitted_line(view)[0]
 
     def influence(self, predictions: Predictions) -> FloatArray:
@@ -209,11 +209,11 @@ class CoxIntercept(LogisticMetric):
         return line_influences(self.view(predictions))[0]
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
-        """Return a."""
+        """Return the intercept a."""
         return line_of(log_odds, hits, share)[0]
 
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
-        """Return every a."""
+        """Return the intercept a of each column."""
         return fitted_lines(log_odds, hits, shares)[0]
 
 
@@ -233,7 +233,7 @@ class InTheLarge(LogisticMetric):
     has_slope: ClassVar[bool] = False
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Calibration in the large",
             "Shift of log-odds that corrects the mean: 0 is right, positive if predictions are too low.",

@@ -66,7 +66,7 @@ class UCME(KernelMetric):
     test_targets: object = None
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "UCME", "Squared mean deviation of labels from predictions near a few test locations.", group=KERNEL
         )

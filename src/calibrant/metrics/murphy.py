@@ -115,7 +115,7 @@ class Reliability(BinnedMetric):
     bins: Binning = EqualWidth(15)
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Reliability",
             "Murphy's calibration loss: the mean squared gap between prediction and frequency over bins.",
@@ -149,7 +149,7 @@ class Resolution(BinnedMetric):
     bins: Binning = EqualWidth(15)
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented("Resolution", "The variance of the frequencies over bins (Murphy).", group=PARTS)
 
     def __post_init__(self) -> None:

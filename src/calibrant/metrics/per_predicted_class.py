@@ -43,7 +43,7 @@ class PerPredictedClass(ByClass):
     rows: ClassVar[Literal["all", "predicted"]] = "predicted"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         inner = self.metric.about()
         meaning = f"{inner.label} of the rows predicted as each class, weighted by their share."
         return replace(inner, label=f"{inner.label}, per predicted class", meaning=meaning, principal=False)

@@ -242,7 +242,7 @@ class ECCE(PooledMetric):
     statistic: Literal["mad", "range"] = "mad"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         if self.statistic == "range":
             return self._presented(
                 "ECCE, range", "The largest net error of the predictions in any interval of them; needs no bins."

@@ -65,7 +65,7 @@ class Accuracy(Score):
     methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t", "wilson")
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Accuracy", "Share of rows whose most probable class is the observed one.", group=SCORES, principal=True
         )
@@ -90,7 +90,7 @@ class NLL(Score):
     measures = "both"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Log loss (NLL)",
             "Mean of minus the logarithm of the probability given to the observed class; infinite if one got 0.",
@@ -120,7 +120,7 @@ class Brier(Score):
     measures = "both"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Brier score",
             "Mean squared distance between the probabilities and the outcome, summed over classes; from 0 to 2.",
@@ -164,7 +164,7 @@ class SquaredError(Score):
     measures = "both"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented("Squared error", "Half the Brier score, from 0 to 1.", group=SCORES)
 
     def per_row(self, predictions: Predictions) -> FloatArray:

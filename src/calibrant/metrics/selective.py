@@ -113,7 +113,7 @@ class AURC(SelectiveMetric):
     weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._shown(
             "AURC",
             "Area under the risk-coverage curve: mean error rate of the k most confident rows, over all k.",
@@ -149,7 +149,7 @@ class ExcessAURC(SelectiveMetric):
     weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._shown("E-AURC", "AURC less that of the best order of the same answers; 0 at best.")
 
     def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
@@ -191,7 +191,7 @@ class AUGRC(SelectiveMetric):
     """
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._shown("AUGRC", "Mean share of all rows that are answered wrongly, over all coverages.")
 
     def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:

@@ -58,7 +58,7 @@ class SimplexECE(Metric):
     distance: Distance | Callable[[FloatArray, FloatArray], float] = TotalVariation()
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         if isinstance(self.bins, MedianVariance):
             return self._presented(
                 "ECE, all classes, adaptive", "As ECE for whole probability vectors, in cells of at least ten rows."

@@ -78,7 +78,7 @@ class SmoothECE(Metric):
     bandwidth: float | Literal["auto"] = "auto"
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "Smooth ECE", "As ECE, with a kernel smoother whose width fits the size of the error.", principal=True
         )

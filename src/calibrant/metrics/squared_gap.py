@@ -67,7 +67,7 @@ class DebiasedSquaredGap(Metric):
     bins: Binning = EqualMass(15)
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             SQUARED,
             "Mean squared gap between prediction and frequency, without the part that chance adds; "
@@ -203,7 +203,7 @@ class Root(Lift):
     metric: Metric
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         inner = self.metric.about()
         label = inner.label.replace(SQUARED, ROOT)
         meaning = inner.meaning.replace("Mean squared gap", "Root-mean-square gap").replace(SQUARED, ROOT)

@@ -56,7 +56,7 @@ class SweepECE(PooledMetric):
     norm: float = 1
 
     def about(self) -> Description:
-        """Return how it is presented."""
+        """Return the description that readers see."""
         return self._presented(
             "ECE, sweep", "As ECE, equal mass, with the largest number of bins whose frequencies do not decrease."
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from calibrant._border.numerals import counted, percent
+from calibrant._border.numerals import counted
 from calibrant._border.types import FloatArray
 from calibrant.plots.canvas import (
     GREY,
@@ -149,12 +149,12 @@ def _limits(ax: "Axes", figure: ReliabilityFigure, colour: str, alpha: float = 0
 def _marks(ax: "Axes", figure: ReliabilityFigure) -> None:
     """Draw the points, those beyond the axis as triangles at its end."""
     inside, size, vague = figure.beyond == 0, (LARGEST * figure.size) ** 2, figure.vague
-    x, y, size = figure.x[inside], figure.y[inside], size[inside]
+    x, y, size = figure.x[inside], figure.mark[inside], size[inside]
     mark_points(ax, x, y, size, off=figure.off[inside], label=figure.off_label, vague=vague[inside])
     for i in np.flatnonzero(figure.beyond).tolist():
-        end, marker = (figure.ends[1], "^") if figure.beyond[i] > 0 else (figure.ends[0], "v")
+        marker = "^" if figure.beyond[i] > 0 else "v"
         (colour,) = faded(RED if figure.off[i] else BLUE, vague[i : i + 1])
-        ax.plot(figure.x[i], end, color=colour, marker=marker, markersize=6, clip_on=False, zorder=4)
+        ax.plot(figure.x[i], figure.mark[i], color=colour, marker=marker, markersize=6, clip_on=False, zorder=4)
 
 
 def _strip(ax: "Axes", rows: Strip, words: Words) -> None:
@@ -169,7 +169,7 @@ def _strip(ax: "Axes", rows: Strip, words: Words) -> None:
         _bars(panel, left, right, -rows.down, PALE)
         panel.text(1.01, 0.25, words.other, color=GREY, **style)
     panel.text(1.01, 0.75, "rows" if rows.down is None else words.event, color=BLUE, **style)
-    panel.text(-0.01, 0.9, percent(round(rows.largest, 2)), color=GREY, ha="right", **style)
+    panel.text(-0.01, 0.9, rows.largest, color=GREY, ha="right", **style)
     panel.set_axis_off()
 
 

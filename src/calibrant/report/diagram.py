@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from calibrant._border.numerals import count, counted, percent
+from calibrant._border.numerals import count, counted
 from calibrant._border.types import FloatArray
 from calibrant.report import svg
 from calibrant.report.series import Marked, Series
@@ -123,9 +123,8 @@ def _lines(figure: ReliabilityFigure, scales: Scales) -> Iterator[Element]:
 
 
 def _place(figure: ReliabilityFigure, i: int, scales: Scales) -> tuple[float, float]:
-    """Return where a mark is: at its point, or at the end of the axis."""
-    end = figure.ends[1 if figure.beyond[i] > 0 else 0]
-    return scales[0](float(figure.x[i])), scales[1](end if figure.beyond[i] else float(figure.y[i]))
+    """Return where a mark is."""
+    return scales[0](float(figure.x[i])), scales[1](float(figure.mark[i]))
 
 
 def _mark(figure: ReliabilityFigure, i: int, scales: Scales, shape: int, radius: float) -> Iterator[Element]:
@@ -182,7 +181,7 @@ def strip(series: Series, curve: ReliabilityCurve) -> Element:
         "svg",
         *bars(rows, X, middle, STRIP),
         svg.line(X(0), middle, X(1), middle, "axis"),
-        svg.text(LEFT - 7, GAP + 9, percent(round(rows.largest, 2)), "tick", "end"),
+        svg.text(LEFT - 7, GAP + 9, rows.largest, "tick", "end"),
         svg.marker(series.shape, LEFT - 12, middle, 4, "marker off"),
         viewBox=_view_box(middle + (0 if rows.down is None else STRIP) + 2),
         class_=f"chart diagram {series.style}",

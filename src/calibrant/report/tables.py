@@ -19,8 +19,7 @@ from calibrant.results import (
     TestResult,
     Verdict,
 )
-from calibrant.results.assessment import smallest_pvalue
-from calibrant.results.bounds import smallest_adjusted
+from calibrant.results.assessment import smallest_adjusted, smallest_pvalue
 from calibrant.results.comparison import shown_limits
 from calibrant.results.names import name
 from calibrant.results.parts import TestedParts, part_name

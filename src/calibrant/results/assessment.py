@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant._border.numerals import bare_pvalue
+from calibrant._border.numerals import bare_pvalue, is_at
 from calibrant._border.types import FloatArray
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
@@ -170,3 +170,18 @@ class Page(Readable):
     assessments: "Mapping[str, Assessment | ForecastAssessment]"
     path: Path | None = None
     html: str
+
+
+def smallest_adjusted(assessment: "Assessment | ForecastAssessment") -> float | None:
+    """Return the largest p-value of groups, adjusted by Holm's method, that is an upper bound; None if none is.
+
+    If the p-value of a group is the smallest possible, its adjusted p-value is a bound. All smaller adjusted p-values
+    come from such p-values too.
+    """
+    groups: dict[str, Assessment | ForecastAssessment] = dict(assessment.groups)
+    bounds = [
+        assessment.adjusted[key]
+        for key, group in groups.items()
+        if key in assessment.adjusted and is_at(group.test.pvalue, smallest_pvalue(group.test))
+    ]
+    return max(bounds, default=None)

@@ -55,6 +55,7 @@ class Interval(Readable):
 
     def _printed(self) -> list[tuple[str, str]]:
         """Return what is printed: the metric by its name in the table, and the range by chance in words."""
+        # By its name, as metrics are built on results, and only here: nothing is computed with it.
         metrics = import_module("calibrant.metrics").METRICS
         own = {"name": next((key for key, metric in metrics.items() if repr(metric) == self.name), self.name)}
         if self.null is not None:

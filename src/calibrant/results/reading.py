@@ -44,6 +44,7 @@ class Readable:
         It never raises: an error in a table must not keep anyone from seeing a number.
         """
         try:
+            # By its name, as pages are made from results: a notebook asks the result itself.
             return str(import_module("calibrant.report.notebook").notebook_html(self))
         except Exception:  # noqa: BLE001 (the notebook falls back to the plain text)
             return None

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.numerals import percent
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.results.curves import ReliabilityCurve
 from calibrant.results.drawing import is_dense, judged_points, limits_label, runs
@@ -37,6 +38,8 @@ class ReliabilityFigure:
     """Diameters of the marks relative to that of a mark for all rows; at least one half, so that all can be seen."""
     beyond: IntArray
     """1 and -1 for points above and below the axis, which are marked by triangles at its end; 0 for others."""
+    mark: FloatArray
+    """Heights of the marks: those of the points or, beyond the axis, its end."""
     off: BoolArray
     """Whether each point speaks against calibration."""
     vague: BoolArray
@@ -73,8 +76,9 @@ def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: fl
     y, low, high = _heights(curve, tilted=tilted)
     (off, vague), is_line = judged_points(curve), is_dense(curve)
     misses = "limits miss 0" if tilted else "limits miss the diagonal"
+    ends = (-end if tilted else 0.0, end)
     return ReliabilityFigure(
-        ends=(-end if tilted else 0.0, end),
+        ends=ends,
         calibrated=(0.0, 0.0 if tilted else 1.0),
         x=curve.predicted,
         y=y,
@@ -82,6 +86,7 @@ def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: fl
         high=high,
         size=0.5 + 0.5 * np.sqrt(curve.weight / (float(curve.weight.sum()) or 1.0)),
         beyond=(y > end).astype(int) - (y < -end),
+        mark=np.clip(y, *ends),
         off=off,
         vague=vague,
         is_line=is_line,
@@ -145,8 +150,8 @@ class Strip:
     """Heights for rows with the event; for all rows if the curve has no histogram."""
     down: FloatArray | None
     """Heights for the other rows."""
-    largest: float
-    """The share of the rows in the tallest bar."""
+    largest: str
+    """The share of the rows in the tallest bar, as it is written beside it."""
 
 
 def spread(curve: ReliabilityCurve) -> Strip:
@@ -167,5 +172,5 @@ def spread(curve: ReliabilityCurve) -> Strip:
     if cells is not None:
         spans, rows = list(pairwise(cells.edges.tolist())), np.array([cells.positives, cells.negatives])
     largest = float(rows.max(initial=0.0)) or 1.0
-    heights = np.sqrt(rows / largest)
-    return Strip(spans, heights[0], None if cells is None else heights[1], largest / (float(rows.sum()) or 1.0))
+    heights, share = np.sqrt(rows / largest), largest / (float(rows.sum()) or 1.0)
+    return Strip(spans, heights[0], None if cells is None else heights[1], percent(round(share, 2)))

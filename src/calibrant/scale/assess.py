@@ -5,13 +5,13 @@ Sketches call these functions, so only their types are imported here.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from calibrant._border.types import Progress, Rng
 from calibrant._core.laws import normal_tail
-from calibrant.assessment.assessing import OF_GROUPS, assess
+from calibrant.assessment.assessing import OF_GROUPS, JudgeOptions, assess
 from calibrant.assessment.many_rows import with_bounds
 from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
 from calibrant.hypotest import OmnibusTest, holm
@@ -56,7 +56,7 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
     Returns
     -------
     Assessment
-        With more than two classes, what is not about single classes is about the confidence.
+        With more than two classes, sections that are not about single classes are about the confidence.
 
     Examples
     --------
@@ -65,12 +65,12 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
     >>> assess_sketch(sketch, sections=(), n_resamples=99, rng=0).verdict.code
     'biased'
     """
-    settings: dict[str, Any] = {"n_resamples": n_resamples, "tolerance": tolerance, "progress": progress, "rng": rng}
+    settings: JudgeOptions = {"n_resamples": n_resamples, "tolerance": tolerance, "progress": progress, "rng": rng}
     if sketch.n_classes == 2:
         view = sketch.one_vs_rest(1)
         found = assess(view, name=name, sections=sections, metrics=metrics, **settings)
-        settings = {**found.settings, "sketch": True}
-        return replace(found, n_samples=sketch.n_samples, metrics=_exact(found.metrics, sketch), settings=settings)
+        own = {**found.settings, "sketch": True}
+        return replace(found, n_samples=sketch.n_samples, metrics=_exact(found.metrics, sketch), settings=own)
     return _of_classes(sketch, name, sections, metrics, **settings)
 
 
@@ -80,7 +80,7 @@ def assess_groups(
     name: str = "sketch",
     sections: Iterable[str] | None = None,
     metrics: Mapping[str, Metric] | Sequence[str] | None = None,
-    **settings: Any,
+    **settings: Unpack[JudgeOptions],
 ) -> Assessment:
     """Measure, test and judge the rows of all groups together, and those of every group.
 
@@ -124,7 +124,7 @@ def _of_classes(
     name: str,
     sections: Iterable[str] | None,
     metrics: Mapping[str, Metric] | Sequence[str] | None,
-    **settings: Any,
+    **settings: Unpack[JudgeOptions],
 ) -> Assessment:
     asked = [*TOP_SECTIONS, "classes"] if sections is None else [*sections]
     chosen = METRICS if metrics is None else chosen_metrics(metrics)
@@ -154,7 +154,7 @@ def _is_of_confidence(metric: Metric) -> bool:
 
 
 def _renamed(found: Any) -> Any:
-    """Say that curves are of the confidence."""
+    """Mark curves as those of the confidence."""
     if isinstance(found, Mapping):
         return {key: _renamed(one) for key, one in found.items()}
     return found if found is None else replace(found, view="top-label")

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from calibrant.scale.batch import Counters
 from calibrant.scale.pack import CHECK, Packed, pack, unpack
 from calibrant.scale.sketch import Sketch
 from calibrant.scale.wave_sums import WaveSums
+
+if TYPE_CHECKING:
+    from calibrant.assessment.assessing import AssessOptions
 
 MAGIC, VERSION = b"calibrant groups", 1
 
@@ -158,7 +161,7 @@ class GroupedSketch(Mapping[str, Sketch]):
         found._packed = {name: unpack(part) for name, part in zip(head["names"], others, strict=True)}
         return found
 
-    def assessed(self, **settings: Any) -> Assessment:
+    def assessed(self, **settings: "Unpack[AssessOptions]") -> Assessment:
         """Measure, test and judge all rows together, and every group; `calibrant.assess` calls this."""
         from calibrant.scale.assess import assess_groups
 

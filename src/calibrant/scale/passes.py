@@ -230,7 +230,7 @@ def fit_passes(engine: Engine, reading: Reading, method: str) -> Fitted:
     [[0.4, 0.6]]
     """
     if method not in METHODS:
-        raise InputError(f"by passes over files {', '.join(METHODS)} can be fitted, but not {method}.")
+        raise InputError(f"passes over files can fit {', '.join(METHODS)}, but not {method}.")
     passes = _Passes(engine, reading)
     identity = np.tile([1.0, 0.0], (reading.n_classes, 1))
     if reading.n_classes * (reading.n_classes + 1 if method == "ms" else 2) > MOST_PARAMETERS:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ from calibrant._border.checks import as_log_probabilities
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns
 from calibrant.io.matching import find_column
-from calibrant.io.opening import open_source
-from calibrant.io.paths import as_paths
-from calibrant.io.request import Request
+from calibrant.io.opening import as_paths, open_source
+from calibrant.io.request import ReadOptions, Request
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
 from calibrant.io.values import Collector, as_labels
@@ -82,7 +81,7 @@ class Reading:
         skip_bad: bool = False,
         by: str | None = None,
         features: int | None = None,
-        **options: Any,
+        **options: Unpack[ReadOptions],
     ) -> "Reading":
         """Choose the columns of a file.
 

@@ -1,7 +1,7 @@
 """A mergeable summary of any number of predictions with their labels."""
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from calibrant.predictions import Predictions
 from calibrant.results import Assessment, Estimate
 from calibrant.scale.summary import Summary
 from calibrant.scale.waves import estimate
+
+if TYPE_CHECKING:
+    from calibrant.assessment.assessing import AssessOptions
 
 
 class Sketch(Summary):
@@ -116,7 +119,7 @@ class Sketch(Summary):
             return as_predictions(cells, self.classes, masses)
         return as_predictions(*_turned(cells, masses, np.ones(len(cells.means), dtype=bool), names))
 
-    def assessed(self, **settings: Any) -> Assessment:
+    def assessed(self, **settings: "Unpack[AssessOptions]") -> Assessment:
         """Measure, test and judge the rows, see `assess_sketch`; `calibrant.assess` calls this."""
         from calibrant.scale.assess import assess_sketch
 

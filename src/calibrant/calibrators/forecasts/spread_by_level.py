@@ -1,9 +1,11 @@
 """A correction of the spread that depends on the spread itself."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
+from calibrant._core.roots import root
 from calibrant.calibrators.forecasts.forecast_calibrator import (
     ForecastCalibrator,
     average,
@@ -13,9 +15,6 @@ from calibrant.calibrators.forecasts.forecast_calibrator import (
 )
 from calibrant.calibrators.rules import Rule, are_finite
 from calibrant.forecasts import Distribution, Forecasts
-
-ROUNDS = 100
-"""Largest number of Newton steps; usually a few suffice."""
 
 STEEPEST = 5.0
 """Largest change of the exponent of the spread, in absolute value."""
@@ -34,8 +33,10 @@ class SpreadByLevel(ForecastCalibrator):
     -----
     The factor is :math:`k_i = \exp(c_0 + c_1 \ln \sigma_i)`, about the mean, so spreads become
     :math:`e^{c_0} \sigma_i^{1 + c_1}`. Both numbers maximise the likelihood of normal distributions, whose logarithm is
-    concave in them, by Newton's method. This corrects errors that `ENCE` detects and a map of probabilities cannot
-    correct: wide distributions that are too wide and narrow ones that are too narrow, or the reverse.
+    concave in them, with :math:`|c_1| \le 5`. For any :math:`c_1`, the best :math:`c_0` makes the mean square of the
+    standardised errors 1; the best :math:`c_1` makes these squares uncorrelated with :math:`\ln \sigma_i`. This
+    corrects errors that `ENCE` detects and a map of probabilities cannot correct: wide distributions that are too wide
+    and narrow ones that are too narrow, or the reverse.
 
     Examples
     --------
@@ -58,25 +59,28 @@ class SpreadByLevel(ForecastCalibrator):
         logs = np.log(frame_of(forecasts.distribution).unit)
         squares = standardised(forecasts) ** 2
         refuse_exact(average(squares, weights), "targets equal the predicted means")
-        middle = float(weights @ logs)
-        x = logs - middle
-        design = np.column_stack([np.ones_like(x), x])
-        if np.ptp(x) < 1e-9:  # All spreads are equal: the slope cannot be learnt.
-            design = design[:, :1]
-        c = np.zeros(design.shape[1])
-        c[0] = 0.5 * np.log(weights @ squares)
-        for _ in range(ROUNDS):
-            ratio = weights * squares * np.exp(-2 * design @ c)
-            gradient = weights @ design - ratio @ design
-            step = np.linalg.solve(2 * (design.T * ratio) @ design, gradient)
-            c = c - step / max(1.0, float(np.abs(step).max()))
-            c[1:] = c[1:].clip(-STEEPEST, STEEPEST)
-            if np.abs(step).max() < 1e-13:
-                break
-        self.slope_ = float(c[1]) if len(c) > 1 else 0.0
-        self.intercept_ = float(c[0]) - self.slope_ * middle
+        centred = logs - float(weights @ logs)
+        off = weights * squares > 0
+        x, masses = centred[off], np.log((weights * squares)[off])
+
+        def tilt(slope: float) -> float:
+            """Return the mean of x in proportion to the corrected squares, which decreases with the slope."""
+            after = masses - 2 * slope * x
+            return float(np.average(x, weights=np.exp(after - after.max())))
+
+        self.slope_ = _zero(tilt) if np.ptp(centred) >= 1e-9 else 0.0  # Of equal spreads it cannot be learnt.
+        self.intercept_ = float(np.logaddexp.reduce(masses - 2 * self.slope_ * logs[off])) / 2
 
     def _apply(self, distribution: Distribution) -> Distribution:
         centre, unit = frame_of(distribution)
         factor = np.exp(self.intercept_ + self.slope_ * np.log(unit))
         return distribution.affine((1 - factor) * centre, factor)
+
+
+def _zero(decreasing: Callable[[float], float]) -> float:
+    """Return where a decreasing function is 0, or the end of the range of slopes that is nearest to it."""
+    if decreasing(STEEPEST) >= 0:
+        return STEEPEST
+    if decreasing(-STEEPEST) <= 0:
+        return -STEEPEST
+    return root(decreasing, -STEEPEST, STEEPEST)

@@ -11,7 +11,7 @@ from calibrant.hypotest.finding.facts import SIGNIFICANT_Z
 from calibrant.hypotest.finding.revealed import LEVEL
 from calibrant.hypotest.forecasts.evidence import SHAPE_WORDS, ForecastEvidence, ForecastPart, Sums
 from calibrant.hypotest.forecasts.transforms import Transforms, all_transforms
-from calibrant.hypotest.holm import Combined, at_or_above, combined_pvalue
+from calibrant.hypotest.multiple import Combined, at_or_above, combined_pvalue
 from calibrant.results import TestResult
 from calibrant.results.forecasts import MEASURED, TIES
 from calibrant.results.parts import TestedPart, TestedParts, part_name

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.hypotest.holm import holm
+from calibrant.hypotest.multiple import holm
 from naming import each
 
 
