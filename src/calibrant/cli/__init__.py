@@ -187,6 +187,7 @@ def with_options(message: str) -> str:
     message = message.replace("n_resamples must", "--resamples must")
     message = re.sub(r"^(alpha|baseline|depth|level|tolerance) must", r"--\1 must", message)  # Not a setting in a file.
     message = re.sub(r"^features must be a whole", "--waves must be a whole", message)
+    message = message.replace("features are for more than two classes", "--waves is for more than two classes")
     message = re.sub(r"^base_rate must", "--base-rate must", message)
     message = message.replace("or use risk_coverage, which gives no guarantee", "or --max-risk")
     message = message.replace("With keep_argmax none", "With --keep-argmax none")

@@ -38,6 +38,9 @@ FULL_WIDTH = 80
 MOMENT = 0.5
 """Seconds before the bar appears, so that short work does not make it flicker."""
 
+MOST_GROUPS = 50
+"""Most groups that are printed."""
+
 SYMBOLS = {
     "calibrated": "✓",
     "consistent": "?",
@@ -156,7 +159,7 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
     table.add_column("verdict", overflow="fold")
     groups: Mapping[str, Assessment | ForecastAssessment] = assessment.groups
     bound = smallest_adjusted(assessment)
-    for name, group in sorted(groups.items(), key=lambda item: -item[1].verdict.error):
+    for name, group in sorted(groups.items(), key=lambda item: -item[1].verdict.error)[:MOST_GROUPS]:
         verdict = group.verdict
         share = significant(group.metrics[measured].value, 4) if measured in group.metrics else ""
         limits = between((verdict.low, verdict.high), partial(significant, digits=2))
@@ -171,6 +174,8 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
     out = console()
     out.print(table)
     note = f"error: {error}; by chance: up to this in {CALIBRATED}; p is adjusted for the number of groups (Holm)"
+    if len(groups) > MOST_GROUPS:
+        note = f"{MOST_GROUPS} of {count(len(groups))} groups are shown; --json has all\n{note}"
     out.print(Text(note, style="dim"))
 
 
