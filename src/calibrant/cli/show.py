@@ -21,7 +21,7 @@ from calibrant.cli import streams
 from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import Assessment, Estimate, ForecastAssessment, Verdict, as_record, state
-from calibrant.results.bounds import smallest_adjusted
+from calibrant.results.bounds import group_verdict, smallest_adjusted
 from calibrant.results.comparison import CALIBRATED
 
 rows = counted
@@ -170,7 +170,7 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
             significant(verdict.detectable, 4),
             pvalue_cell(assessment.adjusted.get(name, verdict.pvalue), bound),
         )
-        table.add_row(Text(printable(name)), count(group.n_samples), *numbers, _kind(verdict))
+        table.add_row(Text(printable(name)), count(group.n_samples), *numbers, _kind(group_verdict(assessment, name)))
     out = console()
     out.print(table)
     note = f"error: {error}; by chance: up to this in {CALIBRATED}; p is adjusted for the number of groups (Holm)"

@@ -20,7 +20,7 @@ from calibrant.results import (
     Verdict,
 )
 from calibrant.results.assessment import smallest_pvalue
-from calibrant.results.bounds import smallest_adjusted
+from calibrant.results.bounds import group_verdict, smallest_adjusted
 from calibrant.results.comparison import shown_limits
 from calibrant.results.names import name
 from calibrant.results.parts import TestedParts, part_name
@@ -117,7 +117,7 @@ def group_rows(assessment: Assessment | ForecastAssessment) -> list[Row]:
         _column(adjusted, ["" if math.isnan(value) else pvalue(value, bound) for value in adjusted]),
     ]
     rows = zip(ordered, zip(*columns, strict=True), strict=True)
-    return [Row(name(key), cells, part.verdict) for (key, part), cells in rows]
+    return [Row(name(key), cells, group_verdict(assessment, key)) for (key, _), cells in rows]
 
 
 def _range(assessment: Assessment | ForecastAssessment) -> str:

@@ -1,8 +1,11 @@
-"""Which adjusted p-values are upper bounds, because no smaller ones were possible with the number of redraws."""
+"""Groups that are judged together: which adjusted p-values are upper bounds, and the verdicts that these allow."""
+
+from dataclasses import replace
 
 from calibrant._border.numerals import is_at
 from calibrant.results.assessment import Assessment, smallest_pvalue
 from calibrant.results.forecasts import ForecastAssessment
+from calibrant.results.verdict import Verdict
 
 
 def smallest_adjusted(assessment: Assessment | ForecastAssessment) -> float | None:
@@ -18,3 +21,18 @@ def smallest_adjusted(assessment: Assessment | ForecastAssessment) -> float | No
         if key in assessment.adjusted and is_at(group.test.pvalue, smallest_pvalue(group.test))
     ]
     return max(bounds, default=None)
+
+
+def group_verdict(assessment: Assessment | ForecastAssessment, name: str) -> Verdict:
+    """Return the verdict on a group: no error is found if the p-value adjusted for the number of groups is not small.
+
+    A p-value that is only a bound may be small, so it changes nothing: with many groups no smaller one is possible.
+    """
+    group: Assessment | ForecastAssessment = assessment.groups[name]
+    verdict, adjusted = group.verdict, assessment.adjusted.get(name, group.verdict.pvalue)
+    was_found = verdict.code not in ("calibrated", "consistent")
+    if not was_found or adjusted <= verdict.level or is_at(group.test.pvalue, smallest_pvalue(group.test)):
+        return verdict
+    if verdict.size == "within tolerance":
+        return replace(verdict, code="calibrated")
+    return replace(verdict, code="consistent", size="not known")
