@@ -231,3 +231,15 @@ def test_no_case_of_the_list_is_missing():
     ]
     found = re.findall(r'\n    "(\d+)-|def test_(\d+)_', "".join(file.read_text() for file in files))
     assert {int(row or function) for row, function in found} == {*range(1, 79), 108}
+
+
+def test_a_few_values_outside_are_errors_and_not_logits():
+    with pytest.raises(InputError, match=r"but row 3 is 1\.00001 \(1 of 20 rows is bad\)\. Drop or repair them\.$"):
+        P([0.5] * 3 + [1.00001] + [0.5] * 16, [0, 1] * 10)
+    with pytest.raises(InputError, match="Are these percentages"):  # Of rare events, most are below 1.
+        P([0.5] * 3 + [55] + [0.5] * 16, [0, 1] * 10)
+
+
+def test_one_column_and_three_numbered_classes_need_more_columns():
+    with pytest.raises(InputError, match=r"is 2 \(1 of 3 rows is bad\)\. One column .* two classes\. Pass one column"):
+        P([0.2, 0.3, 0.4], [0, 1, 2])

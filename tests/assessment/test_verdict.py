@@ -160,6 +160,16 @@ def test_predictions_of_0_and_1_are_measured_however_few():
     assert "is 0. All confidences are exactly 1: chance plays no part. The exact test gives p = 1." in right.explanation
 
 
+def test_wrong_decisions_are_too_extreme_though_their_mean_is_nearly_right():
+    probs, labels = [1.0] * 32 + [0.0] * 28, [0] * 10 + [1] * 22 + [1] * 8 + [0] * 20
+    with pytest.warns(DataWarning, match="exactly 0 or 1"):
+        verdict = assess(Predictions(probs, labels), sections=(), n_resamples=99, rng=0).verdict
+    assert verdict.headline.startswith("Too extreme (over-confident): it predicts class 1 with 53.3%")
+    with pytest.warns(DataWarning, match="exactly 0 or 1|never occurs"):
+        verdict = assess(Predictions([1.0] * 30, [0] * 30), sections=(), n_resamples=99, rng=0).verdict
+    assert verdict.code == "biased"
+
+
 @pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
 def test_labels_declared_impossible_are_named_first():
     truth = np.tile(np.linspace(0.1, 0.9, 9), 200)

@@ -197,3 +197,10 @@ def test_every_command_says_why_there_is_no_slope(tmp_path, capsys):
         shown = " ".join(capsys.readouterr().out.split())
         assert "no interval for the difference in cox-slope, cox-intercept: one of the two has no value" in shown
         assert "nan" not in shown
+
+
+def test_of_many_groups_the_first_are_printed(tmp_path, capsys):
+    pl.DataFrame({"p": [0.2, 0.7] * 60, "y": [0, 1] * 60, "g": range(120)}).write_csv(tmp_path / "a.csv")
+    _, out, _ = run(capsys, "evaluate", tmp_path / "a.csv", "--by", "g", "--metrics", "ece")
+    assert "50 of 120 groups are shown; --json has all" in out
+    assert len(out.splitlines()) < 80

@@ -295,7 +295,7 @@ class TestRefusals:
         assert "the 3 classes that the calibrator was fitted on, but have 2" in message
         frame(data(1)).drop("proba_ash").write_csv("two.csv")
         message = self.fails(capsys, "two.csv", "--calibrator", "cal.json", "--out", "out.csv")
-        assert "there are 3 classes and 2 columns" in message
+        assert "there are 3 classes ('ash', 'birch', 'cedar') and 2 columns" in message
 
     def test_other_classes(self, folder, capsys):
         frame(data(1)).rename({"proba_ash": "proba_oak"}).write_csv("other.csv")
@@ -467,3 +467,13 @@ def test_calibrated_columns_beside_the_old_ones_are_pointed_out(tmp_path, capsys
     assert main(["evaluate", str(out), *few, "--probs", "calibrated_p_*"]) == 0
     assert main(["evaluate", str(path), *few]) == 0
     assert "calibrated probabilities" not in capsys.readouterr().err
+
+
+def test_what_a_stack_has_learnt_fits_on_a_screen(folder, capsys):
+    assert main(["fit", "fit.csv", "--method", "stack", "--out", "stack.json"]) == 0
+    out = capsys.readouterr().out
+    assert "weights: " in out
+    assert "gradient norm" not in out
+    assert len(out.splitlines()) < 60
+    assert main(["fit", "fit.csv", "--method", "stack", "--out", "stack.json", "--json"]) == 0
+    assert "gradient_norm" in capsys.readouterr().out

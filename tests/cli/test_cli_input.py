@@ -1,6 +1,7 @@
 """Files as people have them: text labels, percentages, holes, several files, answers; and `apply` that adds columns."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +169,14 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("test", "a.csv", "--positive", "yes", "--test", "coxx"), "Did you mean 'cox'?"),
         (("fit", "a.csv", "--method", "foo"), "There are identity, "),
         (("evaluate", "a.csv", "--positive", "yes", "--resamples", "-3"), "--resamples must be a whole number"),
+        (("evaluate", "from1.csv"), "from 1: name columns and classes with --probs p0,p1,p2 and --classes 1,2,3."),
+        (("evaluate", "signs.csv"), "signs: name columns and classes with --probs p and --classes=-1,1."),
+        (("groups", "a.csv", "--out", "g.html"), "Unknown option: --out. See"),
+        (("evaluate", "a.csv", "--fail-if"), "calibrant: --fail-if is given without a value. Add one, or leave"),
+        (("evaluate", "a.csv", "--fail-if", "--json"), "--fail-if is given without a value"),
+        (("evaluate", "a.csv", "--weight", ""), "--weight is given without a value"),
+        (("evaluate", "a.csv", "--weight="), "--weight is given without a value"),
+        (("watch", "a.csv", "--reference"), "--reference is given without a value"),
         (("apply", "a.csv"), "calibrant: --out is required. See calibrant apply --help."),
         (("apply", "a.csv", "--out"), "--out requires an argument"),
         (
@@ -192,6 +201,8 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
 def test_mistakes_are_answered_with_what_was_meant(folder, capsys, words, told):
     (folder / "draws.csv").write_text("y,draw_1,draw_2\n1,2,3\n")
     (folder / "normal.csv").write_text("y,mu,sigma\n1,2,3\n")
+    (folder / "from1.csv").write_text("y,p0,p1,p2\n1,0.6,0.2,0.2\n2,0.2,0.6,0.2\n3,0.2,0.2,0.6\n")
+    (folder / "signs.csv").write_text("y,p\n1,0.6\n-1,0.2\n")
     (folder / "three.csv").write_text("label,cat,dog,emu\ncat,0.6,0.2,0.2\ndog,0.2,0.6,0.2\nemu,0.2,0.2,0.6\n")
     (folder / "weighted.csv").write_text("y,prob,w\n" + "1,0.7,1\n0,0.4,2\n" * 20)
     (folder / "b.csv").write_bytes((folder / "a.csv").read_bytes())
@@ -199,6 +210,14 @@ def test_mistakes_are_answered_with_what_was_meant(folder, capsys, words, told):
     assert code in (2, 3)
     assert told in err
     assert len(err.splitlines()) == 1
+
+
+def test_the_advice_on_numbered_classes_can_be_copied(folder, capsys):
+    (folder / "from1.csv").write_text("y,p0,p1,p2\n" + "1,0.6,0.2,0.2\n2,0.2,0.6,0.2\n3,0.2,0.2,0.6\n" * 9)
+    (folder / "signs.csv").write_text("y,p\n" + "1,0.6\n-1,0.2\n" * 9)
+    for file in ("from1.csv", "signs.csv"):
+        probs, classes = re.findall(r"--(?:probs|classes)[ =][^ ]*\w", run(capsys, "evaluate", file)[2])
+        assert run(capsys, "evaluate", file, *probs.split(), *classes.split(), *QUICK)[0] == 0
 
 
 LATE = [

@@ -117,8 +117,24 @@ def test_rows_of_weight_0_are_absent_and_refusals_are_shown(tmp_path, capsys):
 
 def test_a_gate_fails_with_code_one(good, bad, capsys):
     assert main(["test", bad, "--resamples", "99", "--fail-below", "0.05"]) == 1
+    assert "calibrant: failed: omnibus: its p-value 0.01 is below 0.05" in capsys.readouterr().err
     assert main(["test", good, "--resamples", "99", "--fail-below", "0.05"]) == 0
     capsys.readouterr()
+
+
+def test_a_gate_that_can_never_fail_is_refused(bad, capsys):
+    for words, least, enough in (
+        (["--fail-below", "0.01"], "no p-value is below 0.01", "999"),
+        (["--fail-below", "0.02", "--test", "omnibus", "consistency"], "adjusted for 2 tests, is below 0.02", "999"),
+    ):
+        assert main(["test", bad, "--resamples", "99", *words]) == 2
+        told = capsys.readouterr().err
+        assert least in told
+        assert f"Raise --resamples, for example to {enough}." in told
+        assert main(["test", bad, "--resamples", enough, *words]) == 1
+        capsys.readouterr()
+    assert main(["test", bad, "--fail-below", "0.0001", "--test", "cox", "omnibus"]) == 1  # cox has a closed form
+    assert main(["test", bad, "--fail-below", "0"]) == 2
 
 
 def test_the_kernel_can_be_chosen(good, capsys):

@@ -157,7 +157,7 @@ def test_new_names_for_columns_need_columns_in_order(tmp_path):
         read_predictions(write(tmp_path, NAMED), classes=["a", "b"])
     with pytest.raises(InputError, match=r"no probability column for class 'dgo'. Did you mean 'dog'"):
         read_predictions(write(tmp_path, NAMED), classes=["cat", "dgo"])
-    with pytest.raises(InputError, match=r"3 classes and 2 columns"):
+    with pytest.raises(InputError, match=r"3 classes \('a', 'b', 'c'\) and 2 columns"):
         read_predictions(write(tmp_path, NAMED), classes=["a", "b", "c"])
 
 

@@ -114,6 +114,9 @@ def test_show_makes_a_page_of_one_or_several_models(tmp_path):
     assert page.assessments["raw"].verdict.headline[:60] in repr(page)
     assert [*show({"a": SAME}).assessments] == ["a"]
     assert show(WEATHER).assessments["predictions"].law == "Normal"
+    with pytest.raises(InputError, match=r"out must end in \.html or \.htm, .*page\.png\.$"):
+        show(SAME, out=tmp_path / "page.png")
+    assert not (tmp_path / "page.png").exists()
 
 
 def test_positive_names_the_class_of_one_column():

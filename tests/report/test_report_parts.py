@@ -185,6 +185,18 @@ class TestTables:
         assert rows[0].cells[-2:] == (("0.01", "p ≤ 0.01"), ("0.02", "p ≤ 0.02"))
         assert tables.group_summary(whole) == "2 of 2 with an adjusted p-value of at most 0.05"
 
+    def test_the_verdict_on_a_group_agrees_with_its_adjusted_pvalue(self):
+        whole = replace(assessment(groups=("north", "south")), adjusted={"north": 0.05, "south": 0.06})
+        assert [row.verdict.code for row in tables.group_rows(whole)] == ["over-confident"] * 2  # p <= 0.06, a bound.
+        test = replace(whole.groups["south"].test, pvalue=0.03)
+        small = verdict(code="over-confident", error=0.01, size="within tolerance")
+        for south, code in ((whole.groups["south"].verdict, "consistent"), (small, "calibrated")):
+            groups = {**whole.groups, "south": replace(whole.groups["south"], verdict=south, test=test)}
+            found = {row.name: row.verdict for row in tables.group_rows(replace(whole, groups=groups))}
+            assert (found["north"].code, found["south"].code) == ("over-confident", code)
+            assert found["south"].size != "beyond tolerance"
+        assert tables.group_summary(whole).startswith("1 of 2")
+
     def test_no_groups_no_section(self):
         assert 'id="groups-title"' in render_html(assessment(groups=("north",)))
         assert 'id="groups-title"' not in render_html(assessment())

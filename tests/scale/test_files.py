@@ -210,6 +210,11 @@ def test_the_commands(folder, capsys, monkeypatch):
     assert "fitted to 2,000 rows" in capsys.readouterr().out
     assert main(["report", "all.sketch", "--resamples", "19", "--out", "page.html", "--quiet"]) == 0
     assert (folder / "page.html").stat().st_size > 10_000
+    assert "The calibration error (root mean square, debiased) is" in " ".join(capsys.readouterr().out.split())
+    assert main(["sketch", "part-*.parquet", "--out", "w.sketch", "--waves", "8"]) == 2
+    assert "--waves is for more than two classes: SKCE of two comes from cells." in capsys.readouterr().err
+    assert main(["sketch", "part-*.parquet", "--out", "w.sketch", "--waves", "65537"]) == 2
+    assert "--waves must be a whole number of at most 65536, but is 65537." in capsys.readouterr().err
 
 
 def test_standard_input(monkeypatch, capsys):

@@ -21,6 +21,9 @@ RANGE_TOLERANCE = 1e-6
 COARSE_RANGE_TOLERANCE = 1e-3
 """The same for half-precision input."""
 
+FEW = 0.1
+"""If the share of rows with values outside [0, 1] is below this, the values are not taken for logits."""
+
 FAR = 1e100
 """If the largest weight is above this, or below its inverse, all weights are divided by it."""
 
@@ -213,10 +216,10 @@ def _check_range(values: FloatArray, raw: Raw, largest: float) -> None:
     bad = (values < -tolerance) | (values > largest + tolerance)
     if bad.any():
         rule = "must lie in [0, 1]" if largest == 1 else "must not be negative"
-        fail_at(raw, values, bad, rule, _guess(values))
+        fail_at(raw, values, bad, rule, _guess(values, float(bad.any(axis=1).mean())))
 
 
-def _guess(values: FloatArray) -> str:
+def _guess(values: FloatArray, share_bad: float) -> str:
     """Return advice on values outside [0, 1], by what they probably are."""
     low, high = values.min(), values.max()
     one_column = values.shape[1] == 1
@@ -224,6 +227,8 @@ def _guess(values: FloatArray) -> str:
         return "Are these percentages? Divide them by 100."
     if high <= 0 and (one_column or np.allclose(np.exp(values).sum(axis=1), 1, atol=1e-2)):
         return "Are these log-probabilities? Pass them to Predictions.from_logits."
+    if share_bad < FEW:
+        return "Drop or repair them."
     return "Are these logits? Pass them to Predictions.from_logits."
 
 

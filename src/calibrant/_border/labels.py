@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_length
+from calibrant._border.checks import bad_rows, check_length
 from calibrant._border.convert import Raw, convert, is_missing
 from calibrant._border.numerals import as_given
 from calibrant._border.types import IntArray
@@ -116,7 +116,8 @@ def as_labels(raw: Raw, probs: Raw, shape: tuple[int, int], classes: Names | Non
         return _look_up(values, _need_names(values, names, probs, n_classes), _as_text), names or ()
     _check_whole(values, probs.values, n_classes)
     if names is None or not all(_is_whole(name) for name in names) or names == tuple(range(n_classes)):
-        return _check_indices(values, n_classes), names or tuple(range(n_classes))
+        one_column = probs.values.ndim == 1 or probs.values.shape[1] == 1
+        return _check_indices(values, n_classes, one_column=one_column), names or tuple(range(n_classes))
     return _look_up(values, names, int), names
 
 
@@ -194,24 +195,26 @@ def _check_whole(values: NDArray[np.number], probs: NDArray[np.number], n_classe
         )
 
 
-def _check_indices(labels: NDArray[np.number], n_classes: int) -> IntArray:
+def _check_indices(labels: NDArray[np.number], n_classes: int, *, one_column: bool) -> IntArray:
     if labels.size and (labels.min() < 0 or labels.max() >= n_classes):
         bad = (labels < 0) | (labels >= n_classes)
         row = int(bad.argmax())
         raise InputError(
             f"labels must be 0 to {n_classes - 1}, but row {row} is {labels[row].item()} "
-            f"({int(bad.sum())} of {len(labels)} rows are outside). {_hint(labels, labels[row].item(), n_classes)}"
+            f"({bad_rows(bad)}). {_hint(labels, labels[row].item(), n_classes, one_column=one_column)}"
         )
     return labels.astype(np.int64)
 
 
-def _hint(labels: NDArray[np.number], value: float, n_classes: int) -> str:
+def _hint(labels: NDArray[np.number], value: float, n_classes: int, *, one_column: bool) -> str:
     if labels.min() == 1 and labels.max() == n_classes:
-        return "They look numbered from 1: pass labels - 1, or classes=range(1, K + 1)."
+        return f"They look numbered from 1: pass labels - 1, or classes=range(1, {n_classes + 1})."
     if n_classes == 2 and np.all(np.abs(labels) == 1):
         return "They look like signs: pass classes=[-1, 1]."
     if value in (-1, 255):
         return f"{as_given(value)} is often a code for 'ignore': drop these rows first."
+    if one_column and len(np.unique(labels)) > 2:
+        return f"One column of probabilities is for two classes. {ONE_EACH}"
     return "Pass classes= to map other values."
 
 

@@ -4,9 +4,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from calibrant._border.text import printable
 from calibrant._border.types import Rng
 from calibrant.assessment.assessing import assess
 from calibrant.assessment.forecasts import assess_forecasts
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions.two_arrays import as_data
 from calibrant.report import render_html
@@ -45,6 +47,9 @@ def show(
     Page
         The page as `html`, and the assessments on it.
     """
+    path = None if out is None else Path(out)
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"out must end in .html or .htm, as a browser needs it, but is {printable(str(path))}.")
     if isinstance(y_prob, Mapping):
         models = {str(name): as_data(data, probs, sample_weight, positive) for name, probs in y_prob.items()}
     elif isinstance(data, Mapping):
@@ -53,7 +58,6 @@ def show(
         models = {"predictions": as_data(data, y_prob, sample_weight, positive)}
     found = {name: _assessed(model, name, rng) for name, model in models.items()}
     html = render_html(found, title=title)
-    path = None if out is None else Path(out)
     if path is not None:
         path.write_text(html, encoding="utf-8")
     return Page(title=title, assessments=found, path=path, html=html)

@@ -1,6 +1,7 @@
 """The command `calibrant`; each subcommand is a module, and heavy libraries are imported when it runs."""
 
 import atexit
+import difflib
 import gc
 import os
 import re
@@ -8,6 +9,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NoReturn
 
 from calibrant.cli import streams
@@ -18,6 +20,9 @@ BAD_INPUT, BAD_FILE, INTERRUPTED, TERMINATED = 2, 3, 130, 143
 OBJECTS_BEFORE_COLLECTION = 100_000
 """Imports create many objects and no garbage; searching for garbage took a fifteenth of the time of `evaluate`."""
 
+
+OF_SEVERAL = ("--candidates", "--fail-if", "--metrics", "--reference", "--test")
+"""Options that take several values, where none would be read as if the option were not there."""
 
 _STOPPED: list[int] = []
 """Exit codes of the signals that were received."""
@@ -96,6 +101,8 @@ def _run(argv: Sequence[str] | None) -> int:
     words = _arguments(argv)
     if words and not {"--help", "-h"}.isdisjoint(words):
         reflow_help(words[0])
+    if option := _without_value(words):
+        raise InputError(f"{option} is given without a value. Add one, or leave {option} out.")
     try:
         result = application(words[0] if words else "")(
             words, exit_on_error=False, print_error=False, result_action="return_value"
@@ -106,13 +113,31 @@ def _run(argv: Sequence[str] | None) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _without_value(words: Sequence[str]) -> str:
+    """Return the first option whose value is empty, as an unset variable of the shell makes it; empty if none is."""
+    for word, following in pairwise([*words, "--"]):
+        option, sign, value = word.partition("=")
+        ends = not following or (option in OF_SEVERAL and following.startswith("--"))
+        if option.startswith("--") and ((sign and not value) or (not sign and ends)):
+            return option
+    return ""
+
+
 def _about_arguments(error: Exception, words: Sequence[str]) -> str:
     """Describe what is wrong with the arguments; cyclopts reports a missing option as one without a value."""
-    text = _one_line(error)
+    text = _near(_one_line(error))
     lacking = re.search(r"parameter (--[\w-]+) requires an argument", text)
     if lacking is None or any(word.partition("=")[0] == lacking[1] for word in words):
         return text
     return f"{lacking[1]} is required."
+
+
+def _near(text: str) -> str:
+    """Leave out a suggested option that resembles the given one in its dashes only."""
+    found = re.search(r"--([\w-]+)\. (Did you mean --([\w-]+)\?)", text)
+    if found is None or difflib.get_close_matches(found[1], [found[3]]):
+        return text
+    return text.replace(f" {found[2]}", "")
 
 
 def _one_line(error: Exception) -> str:
@@ -162,12 +187,14 @@ def with_options(message: str) -> str:
     message = message.replace("n_resamples must", "--resamples must")
     message = re.sub(r"^(alpha|baseline|depth|level|tolerance) must", r"--\1 must", message)  # Not a setting in a file.
     message = re.sub(r"^features must be a whole", "--waves must be a whole", message)
+    message = message.replace("features are for more than two classes", "--waves is for more than two classes")
     message = re.sub(r"^base_rate must", "--base-rate must", message)
     message = message.replace("or use risk_coverage, which gives no guarantee", "or --max-risk")
     message = message.replace("With keep_argmax none", "With --keep-argmax none")
     message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")
-    message = re.sub(r"\b(probs|mean|sd|draws|quantiles)=(?=[\w'])", r"--\1 ", message)
-    options = r"\b(label|probs|weight|classes|positive|mean|sd|draws|quantiles)=(?!=)"
+    message = re.sub(r"\b(probs|classes|mean|sd|draws|quantiles)=(?=[\w'])", r"--\1 ", message)
+    message = re.sub(r"\bclasses=(?=-)", "--classes=", message)  # A leading dash would look like another option.
+    options = r"(?<!--)\b(label|probs|weight|classes|positive|mean|sd|draws|quantiles)=(?!=)"
     return re.sub(options, r"--\1", message.replace("target=", "label="))
 
 

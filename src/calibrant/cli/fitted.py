@@ -27,6 +27,12 @@ OPTIMISTIC = (
 )
 
 
+SOLVER = ("gradient_norm", "n_iter", "converged")
+"""What was learnt about the solver, which a reader needs only where it has not converged."""
+
+DEEPEST = 2
+"""Deepest indentation of a part that is described with its numbers; deeper ones are named only."""
+
 LONGEST = 8
 """Longest list of numbers that is printed in full."""
 
@@ -126,9 +132,13 @@ def _short(value: "ArrayLike", plain: "ArrayLike") -> object:
 
 
 def describe(found: Mapping[str, object], indent: str = "") -> Iterator[str]:
-    """Yield lines that describe what was learnt."""
+    """Yield lines that describe what was learnt; of steps that converged, without the steps of the solver."""
     yield f"{indent}{found['class']}"
+    if len(indent) > DEEPEST:
+        return
     for name, value in found.items():
+        if name in SOLVER and found.get("converged"):
+            continue
         if isinstance(value, dict):
             yield from describe(value, indent + "  ")
         elif isinstance(value, list) and value and isinstance(value[0], dict):

@@ -10,7 +10,8 @@ from calibrant._border.numerals import as_given, between, significant
 from calibrant._border.text import quoted, suggestion
 from calibrant.exceptions import InputError
 from calibrant.metrics.names import metric_name
-from calibrant.results import Compared, Comparison, Verdict, favours
+from calibrant.results import Compared, Comparison, TestResult, Verdict, favours
+from calibrant.results.assessment import smallest_pvalue
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -84,6 +85,27 @@ def failed(gates: Sequence[str], values: Mapping[str, float], model: str) -> lis
     if unknown and not found:
         raise InputError(unknown[0])
     return found
+
+
+def check_reach(results: Mapping[str, TestResult], level: float | None) -> None:
+    """Refuse a level that no p-value can be below: redraws give none below 1 / (redraws + 1)."""
+    smallest = len(results) * min(smallest_pvalue(result) or 0.0 for result in results.values())
+    if level is not None and smallest > 0 and level <= smallest:
+        several = f", adjusted for {len(results)} tests," if len(results) > 1 else ""
+        raise InputError(
+            f"--fail-below {as_given(level)} can never fail: with this many redraws no p-value{several} is below "
+            f"{as_given(smallest)}. Raise --resamples, for example to {math.ceil(10 * len(results) / level) - 1}."
+        )
+
+
+def below(pvalues: Mapping[str, float], level: float | None) -> list[str]:
+    """Return the tests whose adjusted p-value is below a level, in words."""
+    adjusted = "adjusted p-value" if len(pvalues) > 1 else "p-value"
+    return [
+        f"{name}: its {adjusted} {significant(pvalue)} is below {as_given(level)}"
+        for name, pvalue in pvalues.items()
+        if level is not None and pvalue < level
+    ]
 
 
 def not_within(verdict: Verdict, model: str) -> list[str]:

@@ -122,7 +122,10 @@ def _content(
         return forecast_sections(_named(paths), options, fixing.method, fixing.folds)
     sketch = engine.sketch(paths, options)
     if sketch is not None:
-        return {title(paths): options.assess(sketch, title(paths), "assessing")}, {}
+        found = options.assess(sketch, title(paths), "assessing")
+        if not options.json:
+            _print_verdict(found, "")
+        return {title(paths): found}, {}
     if len(paths) > 1:
         return _several(_named(paths), options, deciding)
     return _predictions(paths[0], options, deciding, fixing)

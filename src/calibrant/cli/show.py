@@ -21,7 +21,7 @@ from calibrant.cli import streams
 from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import Assessment, Estimate, ForecastAssessment, Verdict, as_record, state
-from calibrant.results.assessment import smallest_adjusted
+from calibrant.results.assessment import group_verdict, smallest_adjusted
 from calibrant.results.comparison import CALIBRATED
 
 rows = counted
@@ -37,6 +37,9 @@ FULL_WIDTH = 80
 
 MOMENT = 0.5
 """Seconds before the bar appears, so that short work does not make it flicker."""
+
+MOST_GROUPS = 50
+"""Most groups that are printed."""
 
 SYMBOLS = {
     "calibrated": "✓",
@@ -156,7 +159,7 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
     table.add_column("verdict", overflow="fold")
     groups: Mapping[str, Assessment | ForecastAssessment] = assessment.groups
     bound = smallest_adjusted(assessment)
-    for name, group in sorted(groups.items(), key=lambda item: -item[1].verdict.error):
+    for name, group in sorted(groups.items(), key=lambda item: -item[1].verdict.error)[:MOST_GROUPS]:
         verdict = group.verdict
         share = significant(group.metrics[measured].value, 4) if measured in group.metrics else ""
         limits = between((verdict.low, verdict.high), partial(significant, digits=2))
@@ -167,10 +170,12 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
             significant(verdict.detectable, 4),
             pvalue_cell(assessment.adjusted.get(name, verdict.pvalue), bound),
         )
-        table.add_row(Text(printable(name)), count(group.n_samples), *numbers, _kind(verdict))
+        table.add_row(Text(printable(name)), count(group.n_samples), *numbers, _kind(group_verdict(assessment, name)))
     out = console()
     out.print(table)
     note = f"error: {error}; by chance: up to this in {CALIBRATED}; p is adjusted for the number of groups (Holm)"
+    if len(groups) > MOST_GROUPS:
+        note = f"{MOST_GROUPS} of {count(len(groups))} groups are shown; --json has all\n{note}"
     out.print(Text(note, style="dim"))
 
 

@@ -61,7 +61,7 @@ def run_tests(
     fail_below
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this level.
     """
-    from calibrant.cli import show, show_tests
+    from calibrant.cli import gates, show, show_tests
     from calibrant.hypotest.multiple import holm
 
     _check_level(fail_below)
@@ -101,7 +101,8 @@ def run_tests(
         show.print_json(found | {name: {"refused": reason} for name, reason in refused.items()})
     else:
         show_tests.print_tests(results, adjusted, about, refused)
-    return int(fail_below is not None and min(adjusted.values()) < fail_below)
+    gates.check_reach(results, fail_below)
+    return show.report_failures(gates.below(adjusted, fail_below))
 
 
 def _chosen(
@@ -162,7 +163,7 @@ def _check_intervals(options: Options, *, has_test: bool) -> None:
 
 def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_below: float | None) -> int:
     """Test whether intervals keep their promise on new rows."""
-    from calibrant.cli import show
+    from calibrant.cli import gates, show
     from calibrant.cli.intervals import judge_fitted, print_check
 
     found = judge_fitted(files, calibrator, options)
@@ -170,7 +171,9 @@ def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_
         show.print_json(found)
     else:
         print_check(found)
-    return int(fail_below is not None and found.pvalue is not None and found.pvalue < fail_below)
+    if fail_below is not None and found.pvalue is None:
+        raise InputError(f"--fail-below cannot be judged: {found.reason.rstrip('.')}. Leave it out.")
+    return show.report_failures(gates.below({"the promise of the intervals": found.pvalue or 0.0}, fail_below))
 
 
 def _revealed(result: "TestResult") -> str:
@@ -191,8 +194,8 @@ def _measured(test: "CalibrationTest", result: "TestResult") -> str:
 
 
 def _check_level(level: float | None) -> None:
-    if level is not None and not 0 <= level <= 1:
-        raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {as_given(level)}.")
+    if level is not None and not 0 < level <= 1:
+        raise InputError(f"--fail-below must be above 0 and at most 1, but is {as_given(level)}.")
 
 
 def _names(names: tuple[str, ...]) -> tuple[str, ...]:

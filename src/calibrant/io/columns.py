@@ -242,8 +242,8 @@ def _with_classes(file: str, columns: Columns, classes: Sequence[Hashable]) -> C
     """Pair columns with the caller's classes: by name if the columns are named after them, else in order."""
     if len(classes) != len(columns.probs):
         raise InputError(
-            f"{file}: classes must name one class per probability column, but there are {len(classes)} classes and "
-            f"{len(columns.probs)} columns: {listing(columns.probs)}."
+            f"{file}: there must be one probability column per class, but there are {len(classes)} classes "
+            f"({listing([*map(str, classes)])}) and {len(columns.probs)} columns: {listing(columns.probs)}."
         )
     by_name = {str(name): column for name, column in zip(columns.classes or (), columns.probs, strict=True)}
     known = [name for name in classes if str(name) in by_name]

@@ -38,6 +38,12 @@ _WORDS = {
 }
 """Advice of the containers about arrays, and what it is for somebody who reads a file."""
 
+_NUMBERED = re.compile(r"pass (labels - 1, or )?classes=(range\(1, (?P<last>\d+)\)|\[-1, 1\])")
+"""Advice of the containers about numbered labels; names of columns that are numbers too would not fit them."""
+
+MOST_NAMES = 30
+"""Most columns and classes that advice writes out, so that it can be copied."""
+
 WIDE = {
     "probs": "a whole row of probabilities",
     "draws": "all draws of a row",
@@ -146,9 +152,19 @@ def located(source: Source, columns: Mapping[str, Sequence[str]], start: int = 0
             return source.place(start + int(found["row"])) + _within_row(found["column"], names)
 
         message = re.sub(r"\brow (?P<row>\d+)(, column (?P<column>\d+))?", translate, message, count=1)
+        message = _NUMBERED.sub(lambda found: _named(columns.get("probs", ()), found["last"]), message)
         for theirs, ours in _WORDS.items():
             message = message.replace(theirs, ours)
         raise InputError(f"{source.file.name}: {printable(message)}") from error
+
+
+def _named(probs: Sequence[str], last: str | None) -> str:
+    """Say how to name columns and classes if these are numbered from 1, or -1 and 1."""
+    classes = ["-1", "1"] if last is None else [str(number) for number in range(1, int(last))]
+    columns, names = (
+        ",".join(part if len(part) <= MOST_NAMES else [*part[:2], "...", part[-1]]) for part in (probs, classes)
+    )
+    return f"name columns and classes with probs={columns} and classes={names}"
 
 
 def _within_row(position: str | None, names: Sequence[str]) -> str:

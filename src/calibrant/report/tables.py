@@ -19,7 +19,7 @@ from calibrant.results import (
     TestResult,
     Verdict,
 )
-from calibrant.results.assessment import smallest_adjusted, smallest_pvalue
+from calibrant.results.assessment import group_verdict, smallest_adjusted, smallest_pvalue
 from calibrant.results.comparison import shown_limits
 from calibrant.results.names import name
 from calibrant.results.parts import TestedParts, part_name
@@ -116,7 +116,7 @@ def group_rows(assessment: Assessment | ForecastAssessment) -> list[Row]:
         _column(adjusted, ["" if math.isnan(value) else pvalue(value, bound) for value in adjusted]),
     ]
     rows = zip(ordered, zip(*columns, strict=True), strict=True)
-    return [Row(name(key), cells, part.verdict) for (key, part), cells in rows]
+    return [Row(name(key), cells, group_verdict(assessment, key)) for (key, _), cells in rows]
 
 
 def _range(assessment: Assessment | ForecastAssessment) -> str:

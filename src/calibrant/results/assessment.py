@@ -1,7 +1,7 @@
 """Outcomes of testing and assessing, and the page that shows them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -185,3 +185,18 @@ def smallest_adjusted(assessment: "Assessment | ForecastAssessment") -> float | 
         if key in assessment.adjusted and is_at(group.test.pvalue, smallest_pvalue(group.test))
     ]
     return max(bounds, default=None)
+
+
+def group_verdict(assessment: "Assessment | ForecastAssessment", name: str) -> Verdict:
+    """Return the verdict on a group: no error is found if the p-value adjusted for the number of groups is not small.
+
+    A p-value that is only a bound may be small, so it changes nothing: with many groups no smaller one is possible.
+    """
+    group: Assessment | ForecastAssessment = assessment.groups[name]
+    verdict, adjusted = group.verdict, assessment.adjusted.get(name, group.verdict.pvalue)
+    was_found = verdict.code not in ("calibrated", "consistent")
+    if not was_found or adjusted <= verdict.level or is_at(group.test.pvalue, smallest_pvalue(group.test)):
+        return verdict
+    if verdict.size == "within tolerance":
+        return replace(verdict, code="calibrated")
+    return replace(verdict, code="consistent", size="not known")

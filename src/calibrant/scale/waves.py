@@ -67,12 +67,12 @@ class Waves:
 
     def __post_init__(self) -> None:
         check_count(self.features, "features")
-        if self.n_classes == 2 or self.features > MOST_FEATURES or not 1e-3 <= self.lengthscale <= 1e3:
-            raise InputError(
-                f"features must be at most {MOST_FEATURES}, of more than two classes, with a lengthscale from 0.001 "
-                f"to 1000, but are {self.features} of {self.n_classes} classes with {self.lengthscale}. "
-                "SKCE of two classes comes from the cells of a sketch."
-            )
+        if self.features > MOST_FEATURES:
+            raise InputError(f"features must be a whole number of at most {MOST_FEATURES}, but is {self.features}.")
+        if self.n_classes == 2:
+            raise InputError("features are for more than two classes: SKCE of two comes from cells. Leave them out.")
+        if not 1e-3 <= self.lengthscale <= 1e3:
+            raise InputError(f"lengthscale must be from 0.001 to 1000, but is {self.lengthscale}.")
 
     @cached_property
     def frequencies(self) -> Words:

@@ -1,12 +1,16 @@
 """The simplest repair that outcomes support."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from calibrant._core.laws import expit
+from calibrant.results import Repair
 from calibrant.scale.over_time.cells import Cells, gather
 from calibrant.scale.over_time.change import describe, find_repair, fit_steps
 from calibrant.scale.over_time.lines import Line, log_likelihood
+from calibrant.scale.over_time.words import _formula
 
 
 def day(kind, seed, n_rows=20_000):
@@ -66,3 +70,12 @@ def test_no_step_is_certain():
     steps = fit_steps(cells)
     assert expit(steps.values).tolist() == pytest.approx([0.5 / 10, 0.5, 1 - 0.5 / 100])
     assert np.isfinite(log_likelihood(steps(cells.log_odds), cells))
+
+
+def test_a_temperature_with_an_intercept_is_said_to_follow_the_line_of_the_reference():
+    plain = Repair(name="slope", intercept=0.0, slope=0.5, candidates=(), fitted=("1",), later=())
+    assert _formula(plain) == ": divide the log-odds by 2.000"
+    after = replace(plain, intercept=0.01)
+    told = " on top of the line of the reference: new log-odds are 0.010 + 0.500 times those predicted"
+    assert _formula(after) == told
+    assert _formula(replace(after, name="line")) == told.removeprefix(" on top of the line of the reference")

@@ -145,13 +145,14 @@ def _middle(values: FloatArray, copies: FloatArray | None) -> float:
 def kind_of(facts: Facts, *, binary: bool) -> str:
     """Name the strongest deviation; the bias, if both are equal, as they are if all events are rare.
 
-    If only one class occurs, nothing is known about the slope.
+    If only one class occurs, nothing is known about the slope. If all predictions are 0 or 1, so that both are
+    infinite, any wrong one is too extreme, while errors in both directions may almost cancel in the mean.
     """
     if binary:
         slope = _slope_score(facts)
-        if abs(facts.z) > SIGNIFICANT_Z and (
-            abs(facts.z) >= abs(slope) or math.isclose(abs(facts.z), abs(slope)) or not 0 < facts.observed < 1
-        ):
+        is_bias = abs(facts.z) >= abs(slope) or math.isclose(abs(facts.z), abs(slope))
+        are_certain = math.isinf(facts.z) and math.isinf(slope)
+        if abs(facts.z) > SIGNIFICANT_Z and ((is_bias and not are_certain) or not 0 < facts.observed < 1):
             return "biased"
         deviation = 0.0 if facts.is_mixed else slope
     else:

@@ -188,7 +188,8 @@ def _formula(repair: Repair) -> str:
         return f": add {decimals(repair.intercept, sign=True)} to the log-odds"
     if repair.name == "slope" and abs(repair.intercept) < 1e-9:
         return f": divide the log-odds by {decimals(1 / repair.slope)}"
-    return f": new log-odds are {decimals(repair.intercept)} + {decimals(repair.slope)} times those predicted"
+    where = " on top of the line of the reference" if repair.name in ("intercept", "slope") else ""
+    return f"{where}: new log-odds are {decimals(repair.intercept)} + {decimals(repair.slope)} times those predicted"
 
 
 def _later(repair: Repair, gain: float | None, log_limit: float) -> str:
