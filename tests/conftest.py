@@ -18,8 +18,7 @@ from experiment_cases import SHORT, write_config, write_logits
 from near import compare_at_once
 from properties import USUAL
 
-# How long a case takes says nothing here: machines are busy, and the first case imports and compiles. Forty cases of a
-# property are enough for a run, as the next one draws others.
+# How long a case takes says nothing here: machines are busy, and the first case imports and compiles.
 settings.register_profile("calibrant", deadline=None, max_examples=USUAL)
 settings.register_profile("thorough", deadline=None, max_examples=10 * USUAL)
 settings.load_profile("calibrant")

@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-USUAL = 40
+USUAL = 100
 """Number of examples of a property in a usual run, unless a test says otherwise."""
 
 
