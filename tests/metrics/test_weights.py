@@ -89,6 +89,18 @@ def test_a_row_of_weight_0_is_absent_in_every_test(test):
     assert result_of(test, more) == expected
 
 
+@each(
+    "metric",
+    [KdeECE(bandwidth=0.002), KdeECE(bandwidth=0.002, isolated="zero"), KdeECE(bandwidth=0.002, form="integral")],
+)
+def test_rows_of_weight_0_make_no_neighbours_of_distant_rows(metric):
+    """At 6.6 bandwidths a row counts as none; the limit is a multiple of the mean weight of those that count."""
+    p, labels = [0.5, 0.5132, 0.7, 0.702], [1, 0, 1, 0]
+    far = np.linspace(0.0, 0.3, 96)
+    more = Predictions(np.append(p, far), np.append(labels, far > 0.1), np.append(np.ones(4), np.zeros(96)))
+    assert metric(more) == pytest.approx(metric(Predictions(p, labels)), rel=1e-12)
+
+
 @every_test
 def test_weights_matter_to_every_test(test):
     probs, labels, weights = fair()

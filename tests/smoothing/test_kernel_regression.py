@@ -63,8 +63,10 @@ def test_points_without_neighbours_have_no_frequency():
 def test_a_gaussian_neighbour_counts_as_none_beyond_six_and_a_half_bandwidths(distance, some):
     # exp(-6.3**2 / 2) is 2.4e-9 of a row, exp(-6.6**2 / 2) is 3.5e-10: the limit is 1e-9.
     point = np.array([0.5 + 0.01 * distance])
-    frequency, _ = nadaraya_watson(np.array([0.5]), np.ones(1), np.ones(1), point, bandwidth=0.01)
-    assert np.isfinite(frequency[0]) == some
+    for absent in (0, 50):  # Rows of weight 0 do not change the mean weight.
+        weights = np.append(np.ones(1), np.zeros(absent))
+        frequency, _ = nadaraya_watson(np.full(1 + absent, 0.5), np.ones(1 + absent), weights, point, bandwidth=0.01)
+        assert np.isfinite(frequency[0]) == some
 
 
 def test_bad_settings_are_refused():

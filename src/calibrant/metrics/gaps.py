@@ -9,6 +9,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.line.gaps import RowGaps, Rows
 from calibrant._core.line.twin import PlainSums
+from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
 from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, CopiedSums, Sums
 
@@ -23,35 +24,35 @@ class Gaps(Protocol):
         """Return a value for each column of events (n, B), given weights (n,)."""
 
 
-def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> Gaps:
+def row_gaps(sums: Sums, view: Predictions, norm: float, *, drop: bool) -> Gaps:
     """Compare each row with the frequency among all others; drop rows without neighbours, or take 0 for theirs."""
-    plain = plain_gaps(sums, positions, norm, drop=drop)
+    plain = plain_gaps(sums, view, norm, drop=drop)
     if isinstance(sums, PlainSums | CopiedSums):
         return plain
     return RowGaps(cast("Rows", sums), norm, plain.least, plain.combine)
 
 
-def plain_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> "PlainGaps":
+def plain_gaps(sums: Sums, view: Predictions, norm: float, *, drop: bool) -> "PlainGaps":
     """Return the same in NumPy, which is as quick for one column."""
-    least = _least(sums, positions)
-    return PlainGaps(sums.leave_one_out, positions, norm, least, over_rows_with_neighbours if drop else over_all_rows)
+    combine = over_rows_with_neighbours if drop else over_all_rows
+    return PlainGaps(sums.leave_one_out, view.positive, norm, _least(sums, view, view.positive), combine)
 
 
-def grid_gaps(sums: Sums, grid: FloatArray, norm: float) -> Gaps:
+def grid_gaps(sums: Sums, view: Predictions, grid: FloatArray, norm: float) -> Gaps:
     """Compare equidistant points with the frequency around them, weighted by the density there."""
     shares = np.ones((len(grid), 1))
     shares[[0, -1]] = 0.5  # The trapezium rule; the distance of the points cancels.
-    least = _least(sums, grid)
+    least = _least(sums, view, grid)
     return PlainGaps(lambda charges: sums.at(grid, charges), grid, norm, least, over_rows_with_neighbours, shares)
 
 
-def _least(sums: Sums, targets: FloatArray) -> FloatArray:
+def _least(sums: Sums, view: Predictions, targets: FloatArray) -> FloatArray:
     """Return the kernel mass up to which a target counts as isolated, as a multiple of the mean weight.
 
-    The limit is in rows: a cell that stands for many rows must not raise it.
+    The limit is in rows that have weight: neither a cell that stands for many rows nor absent rows must change it.
     """
-    share = len(sums.copies) / sums.copies.sum() if isinstance(sums, CopiedSums) else 1.0
-    return NO_NEIGHBOUR * share * sums.peak(targets)
+    copies = np.ones(len(view)) if view.copies is None else view.copies
+    return NO_NEIGHBOUR * len(view) / copies[view.weights > 0].sum() * sums.peak(targets)
 
 
 def over_rows_with_neighbours(

@@ -207,7 +207,7 @@ class KdeECE(Metric):
 
     def _measure(self, view: Predictions) -> tuple[float, int]:
         sums, weights = self._sums(view), view.weights[:, None]
-        gaps = plain_gaps(sums, view.positive, self.norm, drop=self.isolated == "drop")
+        gaps = plain_gaps(sums, view, self.norm, drop=self.isolated == "drop")
         hits, mass = np.hsplit(sums.leave_one_out(np.hstack([weights * view.labels[:, None], weights])), 2)
         lonely = gaps.lonely(mass, weights) & (weights > 0)
         return float(root(gaps.values(hits, mass, weights), self.norm)[0]), int(lonely.sum())
@@ -231,8 +231,8 @@ class KdeECE(Metric):
         view = self.view(predictions)
         sums = self._sums(view)
         if self.form == "integral":
-            return grid_gaps(sums, _grid(self._bandwidth(view)), self.norm)
-        return row_gaps(sums, view.positive, self.norm, drop=self.isolated == "drop")
+            return grid_gaps(sums, view, _grid(self._bandwidth(view)), self.norm)
+        return row_gaps(sums, view, self.norm, drop=self.isolated == "drop")
 
 
 def _grid(bandwidth: float) -> FloatArray:

@@ -168,7 +168,8 @@ def frequency_at(
     found = sums.at(points, np.hstack([W * Y, W]))
     hits, mass = found[:, : -W.shape[1]], found[:, -W.shape[1] :]
     peak = sums.peak(points)
-    lonely = mass <= NO_NEIGHBOUR * peak[:, None] * W.mean(axis=0)
+    mean_weights = W.sum(axis=0) / np.maximum(np.count_nonzero(W, axis=0), 1)  # Of rows that have weight.
+    lonely = mass <= NO_NEIGHBOUR * peak[:, None] * mean_weights
     ratio = np.clip(hits / np.where(lonely, 1.0, mass), 0.0, 1.0)
     frequency = np.where(lonely, np.nan, ratio)
     mass = np.broadcast_to(mass / peak[:, None], frequency.shape)
