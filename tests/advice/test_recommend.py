@@ -345,8 +345,8 @@ class TestAdvice:
         [
             ({"keep_argmax": True, "candidates": ["ts", "vs"]}, "'vs' can change them"),
             ({"candidates": ["tss"]}, "'tss' is not one"),
-            ({"n_folds": 1}, "n_folds must be from 2"),
-            ({"n_folds": 601}, "n_folds must be from 2 to the number of rows, 600"),
+            ({"n_folds": 1}, "n_folds must be at least 2, but is 1"),
+            ({"n_folds": 601}, "cross-validation in 601 folds needs at least 601 rows, but there are 600"),
             ({"level": 95}, "level must be"),
             ({"n_resamples": 0}, "n_resamples"),
         ],

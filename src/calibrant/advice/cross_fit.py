@@ -39,8 +39,12 @@ class OutOfFold(NamedTuple):
 
 def check_folds(n_folds: int, predictions: Predictions) -> None:
     """Refuse fewer than two folds, or more folds than rows."""
-    if not 2 <= n_folds <= predictions.n_samples:
-        raise InputError(f"n_folds must be from 2 to the number of rows, {predictions.n_samples}, but is {n_folds}.")
+    if n_folds < 2:
+        raise InputError(f"n_folds must be at least 2, but is {n_folds}.")
+    if n_folds > predictions.n_samples:
+        raise InputError(
+            f"cross-validation in {n_folds} folds needs at least {n_folds} rows, but there are {predictions.n_samples}."
+        )
 
 
 def draw_folds(predictions: Predictions, n_folds: int, rng: np.random.Generator) -> list[IntArray]:

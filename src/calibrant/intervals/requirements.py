@@ -82,12 +82,12 @@ def what_is_missing(method: str, metric: Metric, data: object, bootstrap: Bootst
 
 
 def _missing_for_law(metric: Metric, data: Predictions) -> str:
+    if data.n_samples < FEWEST_PAIRED:
+        return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
     if not isinstance(metric, SKCE) or not is_known(metric, data):
         return "limits need the unbiased estimate from single rows of equal weight, in one block, no random features"
     if not metric.sorts_pairs(data) and data.n_samples**2 * data.n_classes > MOST_PAIRED:
         return "its distribution, a sum over all pairs of rows, takes too long for this many rows"
-    if data.n_samples < FEWEST_PAIRED:
-        return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
     if has_short_lengthscale(metric, data):
         return "its lengthscale is far below the median distance of the predictions"
     missing = too_few_wrong(data, FEWEST["law"])
