@@ -13,7 +13,7 @@ import pytest
 from calibrant import InputError
 from calibrant.cli import main
 from calibrant.scale import Reading, Sketch, files_of, local, read_sketch, sketch_dask, sketch_files, write_sketch
-from calibrant.scale.dask_engine import _Run, local_cluster
+from calibrant.scale.dask_engine import _Run, _without_workers, local_cluster
 from scale_cases import classes, smooth
 
 
@@ -77,6 +77,35 @@ def test_a_file_that_is_read_alone_is_named_where_no_worker_comes_back():
             list(run.finished([future], {future.key: "bad.parquet"}, is_alone=True))
         with pytest.raises(InputError, match="has had no worker for"):
             list(run.finished([client.submit(abs, 1, pure=False)], {}))
+
+
+class Events:
+    """A client that knows of workers that died: the tasks that they had, and those that they had ended."""
+
+    def __init__(self, *deaths):
+        self.deaths = deaths
+
+    def get_events(self, _topic):
+        told = [
+            {"action": "remove-worker", "processing-tasks": had, "lost-computed-tasks": ended}
+            for had, ended in self.deaths
+        ]
+        return [(0.0, event) for event in ({"action": "add-worker"}, *told)]
+
+
+@pytest.mark.parametrize(
+    "deaths, named",
+    [
+        ([("bc", "a"), ("cd", "")], "c.parquet: 2 workers died when they read it"),
+        ([("bc", "a"), ("cb", "a")], "one of b.parquet, c.parquet: 2 workers died when they read it"),
+        ([("bc", "a"), ("cd", "b"), ("ab", "")], "c.parquet: 2 workers died when they read it"),
+        ([], "has had no worker for 3 seconds"),
+    ],
+    ids=["one", "either", "one that ended before", "none"],
+)
+def test_files_that_dead_workers_had_are_named_if_they_were_never_read(deaths, named):
+    files = {key: f"{key}.parquet" for key in "abcd"}
+    assert named in _without_workers(Events(*deaths), files, 3)
 
 
 def test_dask_gives_the_same_bytes(folder):

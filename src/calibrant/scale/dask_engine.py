@@ -28,6 +28,9 @@ cluster may still be starting. A scheduler itself would wait for ever."""
 DEATHS = 2
 """Workers that may die while a file is read alone. Dask's own limit was reached before, with other files beside it."""
 
+MOST_NAMED = 4
+"""Most files that a message names."""
+
 LOST = "distributed.deploy.lost-worker-timeout"
 """Dask's setting for clusters on this machine: the time after which it gives up a lost worker, restarted or not."""
 
@@ -143,13 +146,14 @@ class _Run:
         If a file is read alone, stop also if workers die.
         """
         left = _distributed().as_completed(futures, loop=self.client.loop)
-        seen = looked = time.monotonic()
+        seen, looked = time.monotonic(), 0.0  # Looks at once: all workers may die before a second look.
         pause = min(0.5 if is_alone else 5.0, self.patience / 4)
         while not left.is_empty():
             done = left.next_batch(block=False)
             yield from done
             now = time.monotonic()
             if done:
+                seen, self.has_begun = now, True
                 continue
             if now > looked + pause:
                 looked = now
@@ -167,9 +171,11 @@ class _Run:
 
 
 def _deaths(client: Any, files: dict[str, str]) -> Counter[str]:
-    """Count the workers that died while they had a task, by its key."""
+    """Count the workers that died while they had a task, by its key; tasks that ended before are not to blame."""
     deaths = [event for _, event in client.get_events("all") if event.get("action") == "remove-worker"]
-    return Counter(key for event in deaths for key in event.get("processing-tasks", ()) if key in files)
+    ended = {key for event in deaths for key in event.get("lost-computed-tasks", ())}
+    suspected = files.keys() - ended
+    return Counter(key for event in deaths for key in event.get("processing-tasks", ()) if key in suspected)
 
 
 def _deadly(file: str) -> str:
@@ -180,9 +186,10 @@ def _deadly(file: str) -> str:
 
 
 def _without_workers(client: object, files: dict[str, str], patience: float, *, is_alone: bool = False) -> str:
-    """Say that all workers are gone, and which file they read when they died; others were waiting.
+    """Say that all workers are gone, and which file they read when they died, or which ones they had.
 
-    A file that is read alone has killed workers before: it is named even if no worker has come back to try it again.
+    Dask does not say which of the tasks of a worker had begun. A file that is read alone has killed workers before: it
+    is named even if no worker has come back to try it again.
     """
     often = _deaths(client, files)
     most = max(often.values(), default=0)
@@ -192,11 +199,10 @@ def _without_workers(client: object, files: dict[str, str], patience: float, *, 
             f"the Dask cluster has had no worker for {as_given(patience)} seconds. Start some, or wait longer with "
             "patience=."
         )
-    others = f", or while {', '.join(suspects[1:4])} waited for them," if suspects[1:] else ""
+    which = suspects[0] if len(suspects) == 1 else f"one of {', '.join(suspects[:MOST_NAMED])}"
     return (
-        f"{suspects[0]}: {most or 'all'} workers died when they read it{others} and none has come back for "
-        f"{as_given(patience)} seconds. It may need more memory than they have, or be damaged: leave it out, and "
-        "start workers again."
+        f"{which}: {most or 'all'} workers died when they read it and none has come back for {as_given(patience)} "
+        "seconds. It may need more memory than they have, or be damaged: leave it out, and start workers again."
     )
 
 
