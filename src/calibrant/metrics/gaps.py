@@ -24,35 +24,43 @@ class Gaps(Protocol):
         """Return a value for each column of events (n, B), given weights (n,)."""
 
 
-def row_gaps(sums: Sums, view: Predictions, norm: float, *, drop: bool) -> Gaps:
-    """Compare each row with the frequency among all others; drop rows without neighbours, or take 0 for theirs."""
-    plain = plain_gaps(sums, view, norm, drop=drop)
+def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, share: float = 1.0) -> Gaps:
+    """Compare each row with the frequency among all others; drop rows without neighbours, or take 0 for theirs.
+
+    The share is what `share_of_rows` returns.
+    """
+    plain = plain_gaps(sums, positions, norm, drop=drop, share=share)
     if isinstance(sums, PlainSums | CopiedSums):
         return plain
     return RowGaps(cast("Rows", sums), norm, plain.least, plain.combine)
 
 
-def plain_gaps(sums: Sums, view: Predictions, norm: float, *, drop: bool) -> "PlainGaps":
+def plain_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, share: float = 1.0) -> "PlainGaps":
     """Return the same in NumPy, which is as quick for one column."""
     combine = over_rows_with_neighbours if drop else over_all_rows
-    return PlainGaps(sums.leave_one_out, view.positive, norm, _least(sums, view, view.positive), combine)
+    return PlainGaps(sums.leave_one_out, positions, norm, _least(sums, positions, share), combine)
 
 
-def grid_gaps(sums: Sums, view: Predictions, grid: FloatArray, norm: float) -> Gaps:
+def grid_gaps(sums: Sums, grid: FloatArray, norm: float, *, share: float) -> Gaps:
     """Compare equidistant points with the frequency around them, weighted by the density there."""
     shares = np.ones((len(grid), 1))
     shares[[0, -1]] = 0.5  # The trapezium rule; the distance of the points cancels.
-    least = _least(sums, view, grid)
+    least = _least(sums, grid, share)
     return PlainGaps(lambda charges: sums.at(grid, charges), grid, norm, least, over_rows_with_neighbours, shares)
 
 
-def _least(sums: Sums, view: Predictions, targets: FloatArray) -> FloatArray:
-    """Return the kernel mass up to which a target counts as isolated, as a multiple of the mean weight.
+def share_of_rows(view: Predictions) -> float:
+    """Return the number of entries for each row that has weight.
 
-    The limit is in rows that have weight: neither a cell that stands for many rows nor absent rows must change it.
+    Neither a cell that stands for many rows nor rows of weight 0 must change which rows have neighbours.
     """
     copies = np.ones(len(view)) if view.copies is None else view.copies
-    return NO_NEIGHBOUR * len(view) / copies[view.weights > 0].sum() * sums.peak(targets)
+    return len(view) / float(copies[view.weights > 0].sum())
+
+
+def _least(sums: Sums, targets: FloatArray, share: float) -> FloatArray:
+    """Return the kernel mass up to which a target counts as isolated, as a multiple of the mean weight of entries."""
+    return NO_NEIGHBOUR * share * sums.peak(targets)
 
 
 def over_rows_with_neighbours(

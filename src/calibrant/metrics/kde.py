@@ -10,7 +10,7 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.quantiles import median
 from calibrant._core.threads import in_order
 from calibrant.binning.ties import comparable, line_of
-from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
+from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps, share_of_rows
 from calibrant.metrics.metric import Metric, Together, Weights, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -207,7 +207,7 @@ class KdeECE(Metric):
 
     def _measure(self, view: Predictions) -> tuple[float, int]:
         sums, weights = self._sums(view), view.weights[:, None]
-        gaps = plain_gaps(sums, view, self.norm, drop=self.isolated == "drop")
+        gaps = plain_gaps(sums, view.positive, self.norm, drop=self.isolated == "drop", share=share_of_rows(view))
         hits, mass = np.hsplit(sums.leave_one_out(np.hstack([weights * view.labels[:, None], weights])), 2)
         lonely = gaps.lonely(mass, weights) & (weights > 0)
         return float(root(gaps.values(hits, mass, weights), self.norm)[0]), int(lonely.sum())
@@ -230,9 +230,10 @@ class KdeECE(Metric):
     def _gaps(self, predictions: Predictions) -> Gaps:
         view = self.view(predictions)
         sums = self._sums(view)
+        share = share_of_rows(view)
         if self.form == "integral":
-            return grid_gaps(sums, view, _grid(self._bandwidth(view)), self.norm)
-        return row_gaps(sums, view, self.norm, drop=self.isolated == "drop")
+            return grid_gaps(sums, _grid(self._bandwidth(view)), self.norm, share=share)
+        return row_gaps(sums, view.positive, self.norm, drop=self.isolated == "drop", share=share)
 
 
 def _grid(bandwidth: float) -> FloatArray:
