@@ -450,21 +450,24 @@ class TestRawLogits:
         assert "add --logits" in told
 
 
-def test_calibrated_columns_beside_the_old_ones_are_pointed_out(tmp_path, capsys):
+@pytest.mark.parametrize("stem", ["p_", ""], ids=["a usual name", "named after the labels"])
+def test_calibrated_columns_beside_the_old_ones_are_pointed_out(tmp_path, capsys, stem):
     """After `apply`, a second `evaluate` of the table had judged the old columns without a word."""
     path, calibrator, out = tmp_path / "p.csv", tmp_path / "c.json", tmp_path / "out.csv"
     rows = np.linspace(0.05, 0.95, 60)
     labels = np.arange(60) % 3 > 0
     path.write_text(
-        "\n".join(["p_a,p_b,label", *(f"{1 - p},{p},{'ab'[int(y)]}" for p, y in zip(rows, labels, strict=True))])
+        "\n".join(
+            [f"{stem}a,{stem}b,label", *(f"{1 - p},{p},{'ab'[int(y)]}" for p, y in zip(rows, labels, strict=True))]
+        )
     )
     assert main(["fit", str(path), "--method", "ts", "--out", str(calibrator), "--quiet"]) == 0
     assert main(["apply", str(path), "--calibrator", str(calibrator), "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     few = ["--metrics", "nll", "--resamples", "19"]
     assert main(["evaluate", str(out), *few]) == 0
-    assert "'p_a', 'p_b' are read, not the calibrated probabilities" in capsys.readouterr().err
-    assert main(["evaluate", str(out), *few, "--probs", "calibrated_p_*"]) == 0
+    assert f"'{stem}a', '{stem}b' are read, not the calibrated probabilities" in capsys.readouterr().err
+    assert main(["evaluate", str(out), *few, "--probs", f"calibrated_{stem}*"]) == 0
     assert main(["evaluate", str(path), *few]) == 0
     assert "calibrated probabilities" not in capsys.readouterr().err
 

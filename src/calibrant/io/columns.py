@@ -100,11 +100,12 @@ def choose_columns(
         pairs, is_sorted = [pair for part in found for pair in part], any(len(part) > 1 for part in found)
     else:
         pairs, is_sorted = _usual(free, nested, request), True
-        _point_to_calibrated(file, free, [name for name, _ in pairs])
     if not pairs:
         labels = [*map(str, request.classes)] if request.classes else distinct(label) if label else ()
         pairs = _named_after_labels(file, free, nested, request, labels)
     probs, parts = [name for name, _ in pairs], [part for _, part in pairs]
+    if not request.probs:
+        _point_to_calibrated(file, free, probs)
     twice = repeated(probs)
     if twice is not None:
         raise InputError(f"{file}: the probability column {quoted(twice)} is named twice. Name it once.")
