@@ -54,15 +54,20 @@ def read_together(files):
         pass
 
 
-def best(*runs, times=7):
-    """Return the shortest wall and processor times of functions that take turns."""
+def read_whole(files):
+    """Read the same into memory, by the call with which polars reads files."""
+    pl.read_parquet(files, columns=["y", "p"])
+
+
+def turns(*runs, times=7):
+    """Return the wall and processor times of functions that take turns."""
     found = [[] for _ in runs]
     for _ in range(times):
         for own, run in zip(found, runs, strict=True):
             wall, cpu = time.perf_counter(), time.process_time()
             run()
             own.append((time.perf_counter() - wall, time.process_time() - cpu))
-    return [np.min(own, axis=0) for own in found]
+    return [np.array(own) for own in found]
 
 
 def peak_memory(folder, n_files):
@@ -78,23 +83,37 @@ def peak_memory(folder, n_files):
     return int(found.stdout)
 
 
+def ratios(files, reading):
+    """Print the times to sketch and to read files, and the ratios of their shortest and of their median times."""
+    print(f"\nLocal engine, {len(files)} files of a million rows, two columns")
+    ways = {
+        "sketched": lambda: sketch_files(files, reading),
+        "read_parquet": lambda: read_whole(files),
+        "file by file": lambda: read_only(files),
+        "all in batches": lambda: read_together(files),
+    }
+    sketched, *others = turns(*ways.values())
+    print(f"  {'':14}  M rows/s   shortest: wall  processor   median: wall  processor")
+    for name, own in zip(ways, (sketched, *others), strict=True):
+        wall, cpu = own.min(axis=0)
+        speed = len(files) * ROWS_PER_FILE / wall / 1e6
+        middle = np.median(own, axis=0)
+        print(f"  {name:14} {speed:9.1f} {wall:14.3f} s {cpu:8.3f} s {middle[0]:12.3f} s {middle[1]:8.3f} s")
+    for name, own in zip(list(ways)[1:], others, strict=True):
+        least, middle = sketched.min(axis=0) / own.min(axis=0), np.median(sketched, axis=0) / np.median(own, axis=0)
+        print(f"  ratio to {name:14} {least[0]:15.2f} {least[1]:10.2f} {middle[0]:14.2f} {middle[1]:10.2f}")
+
+
 def local(folder, n_files):
     files = files_of([folder])
-    some = files[:20]
     reading = Reading.of(files[0])
-    print("\nLocal engine, 20 files of a million rows, two columns")
-    runs = (lambda: read_only(some), lambda: read_together(some), lambda: sketch_files(some, reading))
-    reads, together, sketches = best(*runs)
-    rows = len(some) * ROWS_PER_FILE
-    timed = {"polars reads each": reads, "it reads all in one": together, "they are sketched": sketches}
-    for what, (wall, cpu) in timed.items():
-        print(f"  {what:20} {wall:6.3f} s, {cpu:6.3f} s of processor, {rows / wall / 1e6:6.1f} M rows/s")
-    for what, read in (("ratio to each", reads), ("ratio to all in one", together)):
-        print(f"  {what:20} {sketches[0] / read[0]:6.2f},   {sketches[1] / read[1]:6.2f}")
+    # First, because a process begins with the largest memory of the one that started it.
     print("\nLargest memory of a process")
     for count in (1, 10, 100):
         if count <= n_files:
             print(f"  {count * ROWS_PER_FILE:>11,} rows: {peak_memory(folder, count):5d} MB")
+    for count in sorted({min(20, n_files), min(100, n_files)}):
+        ratios(files[:count], reading)
     start = time.perf_counter()
     size = sum(Path(file).stat().st_size for file in files)
     found = sketch_files(files, reading).sketch
