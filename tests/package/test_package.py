@@ -84,7 +84,8 @@ def test_names_that_are_imported_when_used_are_those_of_the_stub(package):
 def test_help_begins_with_the_four_verbs_and_is_shorter_than_the_laws_of_forecasts_would_make_it():
     text = pydoc.plain(pydoc.render_doc(calibrant))
     assert all(f"calibrant.{verb}(y_true, y_prob" in text[:1000] for verb in ("measure", "test", "fix", "show"))
-    assert text.count("\n") < 1400
+    most = 1400 if sys.version_info < (3, 13) else 1600  # Since then long signatures are wrapped.
+    assert text.count("\n") < most
     assert "class Normal" not in text
 
 
