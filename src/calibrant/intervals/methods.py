@@ -17,7 +17,7 @@ from calibrant.intervals.limits import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
 from calibrant.kernels.discrepancy import Data
-from calibrant.metrics import Metric
+from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metric
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
@@ -222,6 +222,7 @@ def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome
         expected=None if null is None else float(np.mean(null)),
         null=None if null is None else range_by_chance(metric, null, level),
         reason=found.reason,
+        metric=next((key for key, known in METRICS.items() if known == metric), ""),
     )
 
 

@@ -3,17 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
-from importlib import import_module
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from calibrant._border.numerals import between, count, is_at, significant
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from calibrant.results.assessment import Assessment
     from calibrant.results.forecasts import ForecastAssessment
+    from calibrant.results.svg import Element
 
 WIDTH = 88
 """Longer lines are broken."""
@@ -44,10 +46,17 @@ class Readable:
         It never raises: an error in a table must not keep anyone from seeing a number.
         """
         try:
-            # By its name, as pages are made from results: a notebook asks the result itself.
-            return str(import_module("calibrant.report.notebook").notebook_html(self))
+            from calibrant.results.svg import element
+
+            return element("div", *self._in_notebook()).__html__()
         except Exception:  # noqa: BLE001 (the notebook falls back to the plain text)
             return None
+
+    def _in_notebook(self) -> "list[Element]":
+        """Return the figures and tables that a notebook shows, by default a table of the fields."""
+        from calibrant.results.notebook import all_fields
+
+        return all_fields(cast("DataclassInstance", self))
 
 
 def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
