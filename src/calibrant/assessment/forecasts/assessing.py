@@ -9,7 +9,7 @@ import numpy as np
 from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.types import IntArray, Progress, Rng
-from calibrant.assessment.forecasts.limits import limits_of, range_seed
+from calibrant.assessment.forecasts.limits import assessed_interval, range_seed
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
 from calibrant.assessment.verdict.size import CONFIDENCE
@@ -164,7 +164,7 @@ def _measured(
         found = metric.estimate(some)
         metrics[key] = found if rows is None else replace(found, details={**found.details, "rows": len(rows)})
         steps.add(1)
-        known = limits_of(metric, some, found.value, seed)
+        known = assessed_interval(metric, some, found.value, seed)
         if known is not None:
             limits[key] = known
         steps.add(1)
