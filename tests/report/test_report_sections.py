@@ -391,7 +391,7 @@ class TestTests:
 
     def test_every_part_says_what_it_sees(self):
         from calibrant.hypotest import OmnibusTest
-        from calibrant.results.parts import PARTS
+        from calibrant.results.omnibus_parts import PARTS
         from simulate import calibrated
 
         for k in (2, 3):

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
-from calibrant._core.steps import tell
+from calibrant._core.progress import tell
 
 Number = TypeVar("Number", float, FloatArray)
 

@@ -10,12 +10,12 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.intervals import debiased, kernel, resampled, scores
+from calibrant.intervals import debiased, kernel, means, resampled
 from calibrant.intervals.areas import influence_limits
 from calibrant.intervals.by_chance import has_range, is_positive_by_chance, range_by_chance, under_calibration
 from calibrant.intervals.limits import Limits, Method
-from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
+from calibrant.intervals.squared_gaps import squared_gap
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metric
@@ -24,12 +24,12 @@ from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Interval
 
 METHODS: Mapping[str, Method] = {
-    "hall": scores.hall,
-    "wilson": scores.wilson,
+    "hall": means.hall,
+    "wilson": means.wilson,
     "sandwich": influence_limits,
     "debiased": debiased.debiased,
     "law": kernel.law,
-    "bootstrap-t": scores.bootstrap_t,
+    "bootstrap-t": means.bootstrap_t,
     "bca": resampled.bca,
     "percentile": resampled.percentile,
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from calibrant._border.numerals import count, counted, significant
 from calibrant.results.comparison import Difference
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 if TYPE_CHECKING:
     from calibrant.results.svg import Element

@@ -10,8 +10,8 @@ from calibrant._border.types import FloatArray
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.estimate import Description, Estimate, ScoreDecomposition
-from calibrant.results.parts import parts_in_words
-from calibrant.results.reading import Readable, main_rows
+from calibrant.results.omnibus_parts import parts_in_words
+from calibrant.results.readable import Readable, main_rows
 from calibrant.results.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._border.numerals import count, counted, percent, significant, with_sign
 from calibrant.results.estimate import NONE, Description
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 if TYPE_CHECKING:
     from calibrant.results.svg import Element

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.estimate import Estimate
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 if TYPE_CHECKING:
     from calibrant.results.svg import Element

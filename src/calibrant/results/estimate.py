@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from calibrant._border.numerals import count, counted, significant
-from calibrant.results.reading import Readable, aligned
+from calibrant.results.readable import Readable, aligned
 
 if TYPE_CHECKING:
     from calibrant.results.svg import Element

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from calibrant._border.numerals import percent
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.estimate import Estimate
-from calibrant.results.reading import Readable, main_rows
+from calibrant.results.readable import Readable, main_rows
 
 if TYPE_CHECKING:
     from calibrant.results.assessment import TestResult

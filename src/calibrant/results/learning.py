@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from calibrant._border.numerals import counted, significant
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 if TYPE_CHECKING:
     from calibrant.results.svg import Element

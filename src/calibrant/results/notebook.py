@@ -12,7 +12,7 @@ import numpy as np
 from calibrant._border import numerals as text
 from calibrant.results import names
 from calibrant.results.drawing import worst_first
-from calibrant.results.parts import parts_in_words
+from calibrant.results.omnibus_parts import parts_in_words
 from calibrant.results.svg import Element, element
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 if TYPE_CHECKING:
     from calibrant.results.svg import Element

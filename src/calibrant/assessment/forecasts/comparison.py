@@ -15,8 +15,8 @@ from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles
 from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits, unknown_difference
+from calibrant.intervals.means import hall_laws
 from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT, missing_for_forecasts
-from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import Metric, Sharpness
 from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import FAIR, suited_metrics
