@@ -1,10 +1,10 @@
 """How results print: as a few aligned lines without arrays, and in notebooks as HTML."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import partial
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ LONGEST_TEXT = 1000
 class Readable:
     """A result that prints its fields, one per line; of long fields it prints the size."""
 
+    __dataclass_fields__: "ClassVar[dict[str, Field[object]]]"
+
     def __repr__(self) -> str:
         return aligned(type(self).__name__, self._printed())
 
@@ -56,7 +58,7 @@ class Readable:
         """Return the figures and tables that a notebook shows, by default a table of the fields."""
         from calibrant.results.notebook import all_fields
 
-        return all_fields(cast("DataclassInstance", self))
+        return all_fields(self)
 
 
 def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
@@ -82,7 +84,7 @@ def main_rows(result: "Assessment | ForecastAssessment", limits: Mapping[str, ob
     return [*rows, ("and", ", ".join(name for name in held if name not in main))]
 
 
-def shown(result: Any) -> list[tuple[str, object]]:
+def shown(result: "DataclassInstance") -> list[tuple[str, object]]:
     """Return the fields that are not empty."""
     found = [(f.name, getattr(result, f.name)) for f in fields(result)]
     return [(name, value) for name, value in found if not _is_empty(value)]
