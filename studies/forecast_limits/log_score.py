@@ -12,8 +12,8 @@ import numpy as np
 
 from calibrant import Forecasts, Normal
 from calibrant._border.types import FloatArray
+from calibrant.intervals.means import hall_laws
 from calibrant.intervals.requirements import missing_for_forecasts
-from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import LogScore
 from calibrant.resampling.bootstrap import Bootstrap
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from calibrant import Forecasts, Normal
 from calibrant._border.types import FloatArray
-from calibrant.intervals.scores import hall_laws
+from calibrant.intervals.means import hall_laws
 from calibrant.metrics import CRPS, IntervalScore, IntervalWidth, LogScore, PinballLoss
 from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.resampling.bootstrap import Bootstrap

@@ -19,7 +19,7 @@ from calibrant import (
     assess_forecasts,
     compare,
 )
-from calibrant.assessment.forecasts.limits import limits_of, limits_of_coverage
+from calibrant.assessment.forecasts.limits import assessed_interval, limits_of_coverage
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.hypotest import ConsistencyTest
 from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
@@ -341,10 +341,10 @@ def test_a_comparison_shows_the_limits_of_the_assessment(forecasts):
 
 def test_limits_of_coverage_are_for_rows_of_equal_weight_and_count_those_alone():
     f, weights = too_narrow(), np.repeat([0.0, 2.0], 40)
-    absent = limits_of(QuantileCalibration(), Forecasts(f.distribution, f.targets, weights), 0.2, seed=0)
-    there = limits_of(QuantileCalibration(), f.take(np.arange(40, 80)), 0.2, seed=0)
+    absent = assessed_interval(QuantileCalibration(), Forecasts(f.distribution, f.targets, weights), 0.2, seed=0)
+    there = assessed_interval(QuantileCalibration(), f.take(np.arange(40, 80)), 0.2, seed=0)
     assert (absent.low, absent.high) == (there.low, there.high)
-    unequal = limits_of(QuantileCalibration(), Forecasts(f.distribution, f.targets, weights + 1), 0.2, seed=0)
+    unequal = assessed_interval(QuantileCalibration(), Forecasts(f.distribution, f.targets, weights + 1), 0.2, seed=0)
     assert (unequal.low, unequal.high, unequal.reason) == (None, None, "limits are for rows of equal weight")
 
 

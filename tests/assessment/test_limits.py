@@ -26,7 +26,7 @@ from calibrant.resampling.bootstrap import Bootstrap
 from simulate import calibrated, draw_labels, sharpened
 
 P = sharpened(calibrated(n=300, k=3), 0.5)
-LIMITS = "calibrant.assessment.limits"
+LIMITS = "calibrant.assessment.ranges"
 
 
 def test_limits_are_those_of_the_method_that_is_valid_for_each_metric():
@@ -57,7 +57,7 @@ def test_errors_without_limits_have_their_range_by_chance_and_all_limits_contain
     without = {key for key in errors if found.intervals[key].null is None}
     assert without == {"ece-simplex", "ece-simplex-median", "skce", "kce", "mmce", "ucme"}  # Slow to redraw.
     slow = {DirichletECE: 299, ICI: 299, KdeECE: 300}  # There are 300 rows of three classes.
-    with patch("calibrant.assessment.limits.MOST_REDRAWN", slow):
+    with patch("calibrant.assessment.ranges.MOST_REDRAWN", slow):
         quick = assess(P, n_resamples=49, rng=0).intervals
     assert {key for key in errors if quick[key].null is None} - without == {
         *("dirichlet-ece", "ici", "kde-ece-one-vs-rest", "kde-ece-per-predicted-class")
@@ -157,7 +157,7 @@ def test_further_tests_are_those_of_the_table_without_their_draws():
     for name in ("spiegelhalter", "cox", "ecce"):
         assert result.tests[name].pvalue == TESTS[name](P).pvalue
     assert all(test.null is None for test in result.tests.values())
-    with patch("calibrant.assessment.details.MOST_PAIRED_ROWS", 299):
+    with patch("calibrant.assessment.sections.MOST_PAIRED_ROWS", 299):
         blocks = assess(P, metrics={"ece": ECE()}, n_resamples=9, rng=0).tests
     assert blocks["skce-block"].pvalue == TESTS["skce-block"](P).pvalue
     assert "skce" not in blocks

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import DataWarning, Predictions, assess, reliability_curve
-from calibrant.assessment.details import class_summaries
+from calibrant.assessment.sections import class_summaries
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.curves import classwise_curves
 from calibrant.hypotest import CMETest

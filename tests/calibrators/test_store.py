@@ -7,6 +7,7 @@ import pickle
 import resource
 import signal
 import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -30,9 +31,9 @@ from calibrant.calibrators import (
     save,
     store,
 )
+from calibrant.calibrators.estimator import check_learnt
 from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.store import load_with_details
-from calibrant.calibrators.stored_checks import check_learnt
 from calibrant.counts import LaplaceCorrection, MEstimate
 from calibrator_cases import EVERY_CALIBRATOR
 from naming import each
@@ -236,7 +237,7 @@ class TestDamage:
             load(tmp_path / "c.json")
 
     def test_large_files_are_not_read(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(store, "MAX_FILE_BYTES", 400)
+        monkeypatch.setattr(store, "KIND", replace(store.KIND, most_bytes=400))
         with pytest.raises(InputError, match="more than the 400 that `load` accepts"):
             save(fitted("sms"), tmp_path / "c.json")
         (tmp_path / "c.json").write_bytes(b" " * 401)

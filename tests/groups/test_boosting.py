@@ -1,5 +1,7 @@
 """The fix of groups: the seeded example, no cost where nothing is off, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -8,8 +10,9 @@ from scipy.optimize import brentq
 
 from calibrant import InputError, Predictions
 from calibrant.calibrators.estimator import clone
-from calibrant.groups import GroupBoosting, load, save
+from calibrant.groups import GroupBoosting, load, save, store
 from calibrant.groups.steps import entry_bar
+from calibrant.groups.store import load_with_details
 from group_cases import logistic, seeded_example, world
 from naming import each
 from properties import examples
@@ -335,17 +338,16 @@ def test_a_file_keeps_the_classes_of_steps(tmp_path):
     )
 
 
-def test_a_file_of_two_classes_without_events_is_read(fixed, tmp_path):
-    """Files of the version before more than two classes could be fixed."""
-    import json
-
-    from calibrant._border.sealed import seal
-
+def test_a_file_keeps_details_that_json_can_hold(fixed, tmp_path):
     path = tmp_path / "groups.json"
-    save(fixed, path)
-    document = json.loads(path.read_text())
-    del document["group-boosting"]["events"]
-    path.write_bytes(seal(document)[0])
-    np.testing.assert_array_equal(
-        load(path).predict_proba(PROBS, features=PAIR), fixed.predict_proba(PROBS, features=PAIR)
-    )
+    save(fixed, path, details={"model": "a", "rows": 3})
+    assert load_with_details(path).details == {"model": "a", "rows": 3}
+    with pytest.raises(TypeError, match="details must be strings and numbers"):
+        save(fixed, path, details={"model": object()})
+
+
+def test_a_file_that_could_not_be_read_again_is_not_written(fixed, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "KIND", replace(store.KIND, most_bytes=300))
+    with pytest.raises(InputError, match="more than the 300 that `load` accepts"):
+        save(fixed, tmp_path / "groups.json")
+    assert not (tmp_path / "groups.json").exists()

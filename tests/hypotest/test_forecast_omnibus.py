@@ -10,7 +10,7 @@ from calibrant.decisions import move_base_rate
 from calibrant.hypotest import OmnibusTest
 from calibrant.hypotest.forecasts import evidence as module
 from calibrant.hypotest.forecasts.evidence import ForecastEvidence
-from calibrant.hypotest.forecasts.scores import LEVELS, column_grid, mid_ranks, places, rank_grid, usual_grid
+from calibrant.hypotest.forecasts.transform_cells import LEVELS, column_grid, mid_ranks, places, rank_grid, usual_grid
 from calibrant.hypotest.forecasts.transforms import all_transforms
 from naming import each
 

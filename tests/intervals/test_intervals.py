@@ -16,9 +16,9 @@ from calibrant.intervals import METHODS, interval, known_interval, method_for, w
 from calibrant.intervals.debiased import _of_roots, _upper, debiased_difference
 from calibrant.intervals.kernel import _expected_squares
 from calibrant.intervals.limits import Limits, PairLaw
-from calibrant.intervals.parts import are_filled, cross_sums, diagonal_sum, parts_of, square_sums
+from calibrant.intervals.means import N_REDRAWS, _redrawn, _steadied
 from calibrant.intervals.requirements import UNEQUAL
-from calibrant.intervals.scores import N_REDRAWS, _redrawn, _steadied
+from calibrant.intervals.squared_gaps import are_filled, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (
     ECE,

@@ -13,8 +13,8 @@ from scipy.stats import norm, t
 from calibrant import InputError, Predictions
 from calibrant.intervals import METHODS, interval, why_not
 from calibrant.intervals.differences import Pair, difference_limits
+from calibrant.intervals.means import N_REDRAWS, hall_laws
 from calibrant.intervals.sandwich import ONE_OUTCOME, SEPARATED, influence_difference, influence_law
-from calibrant.intervals.scores import N_REDRAWS, hall_laws
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import NLL, Brier, CoxIntercept, CoxSlope, InTheLarge, ObservedExpectedRatio
 from calibrant.resampling.bootstrap import Bootstrap

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions
-from calibrant.assessment.details import further_tests
+from calibrant.assessment.sections import further_tests
 from calibrant.binning import EqualMass
 from calibrant.calibrators import CALIBRATORS
 from calibrant.forecasts import Forecasts, Normal

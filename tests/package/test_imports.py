@@ -150,11 +150,11 @@ def test_no_import_closes_a_circle():
     TopologicalSorter(imported).prepare()  # Raises CycleError, which names the modules of a circle.
 
 
-def test_a_module_is_imported_by_a_text_only_to_print_a_result_or_on_first_use():
+def test_a_module_is_imported_by_a_text_only_on_first_use():
     """Such imports are seen by no contract, so each is listed here."""
     root = Path(calibrant.__file__).parent
     found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if "import_module(" in path.read_text()}
-    assert found == {"_border/lazy.py", "cli/application.py", "results/comparison.py", "results/reading.py"}
+    assert found == {"_border/lazy.py", "cli/application.py"}
 
 
 def test_the_way_of_a_prediction_is_the_one_that_contributors_read(loaded):

@@ -14,10 +14,9 @@ from calibrant import Predictions, reliability_curve
 from calibrant.curves import isotonic_curve, kernel_curve
 from calibrant.plots import plot_bias, plot_reliability
 from calibrant.report import views
-from calibrant.report.notebook import notebook_html
 from calibrant.report.series import as_series
-from calibrant.report.sketches import STYLES
 from calibrant.results.drawing import BLUE, RED, words_of
+from calibrant.results.sketches import STYLES
 from report_cases import Tree, assessment
 from simulate import calibrated, sharpened
 
@@ -167,7 +166,7 @@ def on_the_page(curve, *, tilted):
 
 def in_a_notebook(curve):
     """Give the elements their classes back, by their colours."""
-    html = notebook_html(curve)
+    html = curve._repr_html_()
     for class_, style in sorted(STYLES.items(), key=lambda pair: -len(pair[1])):
         written = " ".join(f'{key}="{value}"' for key, value in style.items())
         html = re.sub(rf" {re.escape(written)}(?=/?>)", f' class="{class_}"', html)

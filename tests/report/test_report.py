@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, as_record
-from calibrant.report import page, render_html, thin
+from calibrant.report import page, render_html
 from calibrant.report.series import as_series
-from calibrant.results import names
+from calibrant.results import names, thinning
 from report_cases import (
     HOSTILE,
     Tree,
@@ -148,7 +148,7 @@ class TestData:
     def test_curves_have_a_few_hundred_points(self):
         page = render_html(assessment(curves={"isotonic": dense_curve(n_points=1000)}))
         dense = data_of(page)["assessments"][0]["assessment"]["curves"]["isotonic"]
-        assert 100 < len(dense["predicted"]) <= thin.MAX_POINTS
+        assert 100 < len(dense["predicted"]) <= thinning.MAX_POINTS
         assert sum(dense["count"]) == 1000
 
     def test_infinity_is_a_string(self):

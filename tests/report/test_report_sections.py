@@ -24,7 +24,7 @@ from calibrant.report import (
 from calibrant.report.page import rounded
 from calibrant.report.series import as_series
 from calibrant.report.thin import facts
-from calibrant.results import Interval
+from calibrant.results import Interval, thinning
 from calibrant.results.reliability_figure import reliability_figure
 from report_cases import (
     Tree,
@@ -45,12 +45,12 @@ from report_cases import (
 class TestThinning:
     def test_short_curves_stay_as_they_are(self):
         short = curve()
-        assert thin.thin_curve(short) is short
+        assert thinning.thin_curve(short) is short
 
     def test_long_curves_keep_ends_rows_and_shape(self):
         long = dense_curve(n_points=5000)
-        short = thin.thin_curve(long)
-        assert len(short.predicted) <= thin.MAX_POINTS
+        short = thinning.thin_curve(long)
+        assert len(short.predicted) <= thinning.MAX_POINTS
         assert short.predicted[[0, -1]].tolist() == [0, 1]
         assert short.count.sum() == 5000
         assert short.upper[-1] == 1
@@ -59,13 +59,13 @@ class TestThinning:
 
     def test_jumps_stay_jumps(self):
         x = np.linspace(0, 1, 4000)
-        kept = thin.thin(np.column_stack([x, x >= 0.5]))
+        kept = thinning.thin(np.column_stack([x, x >= 0.5]))
         after = np.flatnonzero(x[kept] >= 0.5)[0]
         assert x[kept][after] - x[kept][after - 1] == pytest.approx(1 / 3999, rel=1e-6)
 
     def test_noise_is_thinned_as_much_as_needed(self):
         noise = np.random.default_rng(0).uniform(size=(5000, 2))
-        assert 2 <= len(thin.thin(noise)) <= thin.MAX_POINTS
+        assert 2 <= len(thinning.thin(noise)) <= thinning.MAX_POINTS
 
     def test_the_worst_classes_are_kept(self):
         many = tuple(f"class {i}" for i in range(40))
@@ -391,7 +391,7 @@ class TestTests:
 
     def test_every_part_says_what_it_sees(self):
         from calibrant.hypotest import OmnibusTest
-        from calibrant.results.parts import PARTS
+        from calibrant.results.omnibus_parts import PARTS
         from simulate import calibrated
 
         for k in (2, 3):

@@ -130,7 +130,7 @@ def _from_frame(data: Any, name: str) -> Raw | None:
     return Raw(name, values, None if names == tuple(range(len(names))) else names, index)
 
 
-def _series_values(series: "Series[Any]", name: str) -> NDArray[Any]:
+def _series_values(series: "Series[Any]", name: str) -> NDArray[np.generic]:
     """Return the values of one column: numbers, with NaN for nulls, or objects."""
     import narwhals as nw
 
@@ -139,7 +139,7 @@ def _series_values(series: "Series[Any]", name: str) -> NDArray[Any]:
     return _native(np.array(series.to_list(), dtype=object), name)
 
 
-def _as_array(data: Any, name: str) -> NDArray[Any]:
+def _as_array(data: Any, name: str) -> NDArray[np.generic]:
     try:
         values = np.asarray(data)
         # Among strings, NumPy would turn None and NaN into the strings "None" and "nan".
@@ -154,7 +154,7 @@ def _ragged(rows: Sequence[object]) -> str:
     return "their entries differ in shape" if odd is None else f"row {odd} has {sizes[odd]} and row 0 has {sizes[0]}"
 
 
-def _native(values: NDArray[Any], name: str) -> NDArray[Any]:
+def _native(values: NDArray[np.generic], name: str) -> NDArray[np.generic]:
     """Convert arrays of Python objects to the type of the values that they hold."""
     kind = values.dtype.kind
     if kind in "cmMV":
@@ -170,7 +170,7 @@ def _native(values: NDArray[Any], name: str) -> NDArray[Any]:
     return _unbox(values)
 
 
-def _unbox(values: NDArray[Any]) -> NDArray[Any]:
+def _unbox(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Turn objects into floats if all of them are numbers or missing (NaN); otherwise return them as they are."""
     flat = values.ravel().tolist()
     if any(isinstance(value, (str, bytes)) for value in flat):

@@ -31,6 +31,19 @@ def expit(x: FloatArray) -> FloatArray:
     return found
 
 
+def logit(p: FloatArray) -> FloatArray:
+    """Return log(p / (1 - p)), infinite for 0 and 1.
+
+    Examples
+    --------
+    >>> logit(np.array([0.0, 0.5, 1.0])).tolist()
+    [-inf, 0.0, inf]
+    """
+    with np.errstate(divide="ignore"):
+        found: FloatArray = np.log(p) - np.log1p(-p)
+    return found
+
+
 def logistic_variance(x: FloatArray) -> FloatArray:
     """Return the variance p (1 - p) of an event with log-odds x, accurate also where p rounds to 1.
 

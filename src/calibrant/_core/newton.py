@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
-from calibrant._core.steps import tell
+from calibrant._core.progress import tell
 
 Number = TypeVar("Number", float, FloatArray)
 
@@ -53,7 +53,7 @@ def descend(
     *,
     last: float,
     max_iter: int,
-    flat: float = 0.0,
+    close: Callable[[FloatArray, Curve], bool] | None = None,
     look: bool = True,
 ) -> Minimum:
     """Return the minimum; the value never rises above that at the start.
@@ -69,8 +69,8 @@ def descend(
         The search has converged after a step whose predicted decrease is at most this. The error that remains is about
         its square.
     max_iter : int
-    flat : float
-        The search has converged if no entry of the gradient is larger than this.
+    close : callable, optional
+        The search has also converged if this holds for a point and the result of `evaluate` there.
     look : bool
         Whether to evaluate the function after the last step. If not, value and gradient are those before it.
 
@@ -84,7 +84,7 @@ def descend(
     x, found = start, evaluate(start)
     for n_iter in range(max_iter):
         tell(n_iter + 1)
-        if np.abs(found[1]).max() <= flat:
+        if not found[1].any() or (close is not None and close(x, found)):
             return Minimum(x, *found[:2], True, n_iter)
         step = direction(x, found)
         decrement = -float(found[1] @ step)

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.hypotest import holm
 from calibrant.intervals import percentiles
-from calibrant.intervals.scores import hall_laws
+from calibrant.intervals.means import hall_laws
 from calibrant.metrics.scores import weighted_means
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Difference

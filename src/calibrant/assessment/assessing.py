@@ -6,12 +6,11 @@ from typing import TypedDict
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._border.types import Progress, Rng
 from calibrant.assessment.many_rows import are_many, of_rows, summarised
 from calibrant.assessment.sections import SECTIONS, assembled
 from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine
-from calibrant.assessment.work import Fields, Steps, Work, rows_by_group
+from calibrant.assessment.work import Fields, Steps, Work, rows_by_group, settings_of
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import METRICS, Metric
@@ -135,14 +134,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         steps=steps,
     )
     steps.add(n_resamples - steps.done)  # All at once, if the verdict was known already.
-    settings = {
-        "version": __version__,
-        "resamples": n_resamples,
-        "seed": rng if isinstance(rng, int) else None,
-        "weighted": predictions.is_weighted,
-        "tolerance": tolerance,
-        "sections": list(wanted),
-    }
+    settings = {**settings_of(predictions, n_resamples, tolerance, rng), "sections": list(wanted)}
     if predictions.n_classes > 2 and are_many(predictions) and not OF_CONFIDENCE.isdisjoint(wanted):
         settings["cells_of_confidence"] = True
     fields: Fields = {"settings": settings}

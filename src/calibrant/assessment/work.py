@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
+from calibrant import __version__
 from calibrant._border.convert import convert
-from calibrant._border.types import IntArray, Progress
+from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.assessment.verdict import Examined
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import group_rows
@@ -152,3 +154,14 @@ def rows_by_group(by: object, n_rows: int) -> dict[str, IntArray]:
     if len(keys) != n_rows:
         raise InputError(f"by must have one group per row, but there are {len(keys)} entries for {n_rows} rows.")
     return group_rows(keys, len(keys))
+
+
+def settings_of(data: Predictions | Forecasts, n_resamples: int, tolerance: float, rng: Rng) -> dict[str, object]:
+    """Return the settings that an assessment holds: those of its test, the seed and the version."""
+    return {
+        "version": __version__,
+        "resamples": n_resamples,
+        "seed": rng if isinstance(rng, int) else None,
+        "weighted": data.is_weighted,
+        "tolerance": tolerance,
+    }

@@ -7,10 +7,11 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.laws import logit
 from calibrant.binning.ties import DECIMALS, comparable
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
-from calibrant.calibrators.isotonic import logit, pooled_ties
+from calibrant.calibrators.isotonic import pooled_ties
 from calibrant.calibrators.rules import STEPS, Rule, are_steps
 from calibrant.exceptions import InputError
 

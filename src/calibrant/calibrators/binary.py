@@ -10,7 +10,7 @@ from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.blocks import log_softmax
 from calibrant._core.laws import softplus
-from calibrant._core.steps import told
+from calibrant._core.progress import told
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators
 from calibrant.calibrators.estimator import check_is_fitted, clone
@@ -27,7 +27,7 @@ from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
-from calibrant.roc.ranking import as_ranking, as_scores
+from calibrant.roc.ranker_scores import as_ranking, as_scores
 
 SMALLEST_SHARE = 1e-6
 """Multiple of the original probability that is added to a mapped one, so that no class becomes impossible."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.steps import portion, tell
+from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.estimator import clone

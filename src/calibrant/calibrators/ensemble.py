@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.steps import portion, tell
+from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.members import WithMembers, all_converged

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.steps import portion, tell
+from calibrant._core.progress import portion, tell
 from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.shared_stages import SharedStages
 

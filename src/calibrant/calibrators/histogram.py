@@ -6,11 +6,11 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.laws import logit
 from calibrant.binning import Binning, EqualWidth
 from calibrant.binning.ties import DECIMALS, comparable
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
-from calibrant.calibrators.isotonic import logit
 from calibrant.calibrators.rules import STEPS, Rule, are_steps
 from calibrant.counts import Smoothing, as_smoothing
 

@@ -5,9 +5,10 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
+from calibrant._core.laws import logit
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
-from calibrant.calibrators.isotonic import logit, pooled_ties, pools
+from calibrant.calibrators.isotonic import pooled_ties, pools
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 from calibrant.counts import Smoothing, as_smoothing
 

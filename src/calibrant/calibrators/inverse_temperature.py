@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, FEW_CLASSES, add_blocks, over_classes, threads_for
-from calibrant._core.steps import tell
+from calibrant._core.progress import tell
 
 LARGEST_LOG_TEMPERATURE = 16.0
 """Temperatures are searched from exp(-16) to exp(16)."""

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.laws import logit
 from calibrant.binning.ties import starts_of_ties
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
@@ -165,12 +166,6 @@ def pools(positives: FloatArray, totals: FloatArray, *, merge_equal: bool = True
         return merged
     last = len(totals)
     return last - split_equal(positives[::-1], (totals - positives)[::-1], last - merged[::-1])[::-1]
-
-
-def logit(probabilities: FloatArray) -> FloatArray:
-    """Return the log-odds of probabilities; they are infinite for 0 and 1."""
-    with np.errstate(divide="ignore"):
-        return np.log(probabilities) - np.log1p(-probabilities)
 
 
 def _is_plain(knots: FloatArray) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from calibrant._border.names import Spellings
+from calibrant._border.spellings import Spellings
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:

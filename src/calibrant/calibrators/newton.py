@@ -57,7 +57,7 @@ def minimise(objective: Objective, start: FloatArray, *, max_iter: int = 100) ->
         start,
         last=_SMALL_DECREMENT_EXACT if len(start) <= _FEW_PARAMETERS else _SMALL_DECREMENT,
         max_iter=max_iter,
-        flat=_SMALL_GRADIENT,
+        close=lambda _, found: bool(np.abs(found[1]).max() <= _SMALL_GRADIENT),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray
 
@@ -91,3 +92,16 @@ TEMPERATURE = Rule(("temperature_",), is_positive, "must be a positive number")
 RISING_STEPS = "must have the same length and be non-decreasing, and the last must hold probabilities"
 STEPS = "must be non-decreasing edges, and one probability per bin"
 CURVE = "must be strictly increasing knots, with one finite value each"
+
+
+def _columns(names: NDArray[np.generic], classes: NDArray[np.generic]) -> bool:
+    return names.dtype.kind == "U" and names.shape in ((1,), classes.shape) and len(set(names.tolist())) == len(names)
+
+
+DIAGNOSTICS = (
+    Rule(("converged_",), lambda v: isinstance(v, bool), "must be true or false"),
+    Rule(("gradient_norm_",), are_not_negative, "must not be negative"),
+    Rule(("feature_names_in_", "classes_"), _columns, "must be distinct names, one per column"),
+    Rule(("n_iter_",), lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "must be a count"),
+)
+"""Conditions on the diagnostics of an optimiser and on column names, where a calibrator has them."""

@@ -5,7 +5,7 @@ from copy import copy
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
-from calibrant._core.steps import listening, tell
+from calibrant._core.progress import listening, tell
 from calibrant._core.threads import in_order
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import Compose

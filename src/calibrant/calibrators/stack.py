@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.steps import portion
+from calibrant._core.progress import portion
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse

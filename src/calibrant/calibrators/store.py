@@ -5,25 +5,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
-from calibrant._border.files import open_regular, write_atomically
-from calibrant._border.numerals import count
-from calibrant._border.sealed import seal, unseal
+import numpy as np
+
+from calibrant._border.sealed import Kind, read_sealed, write_sealed
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
-from calibrant.calibrators.estimator import Estimator, check_is_fitted
-from calibrant.exceptions import FileError, InputError
+from calibrant.calibrators.estimator import Estimator, check_is_fitted, check_learnt
+from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant.calibrators.forecasts import ForecastCalibrator
+    from calibrant.forecasts import Distribution
 
 Stored = Union[Calibrator, "ForecastCalibrator"]
 """A calibrator of classes or of predictive distributions."""
 
-FORMAT = 1
-"""Number of the current format; older ones can be read too."""
-
-MAX_FILE_BYTES = 100 * 2**20
-"""Largest file that is written or read."""
+KIND = Kind("calibrator", "calibrator", format=1, most_bytes=100 * 2**20)
+"""What the files are."""
 
 
 @dataclass(frozen=True)
@@ -76,23 +76,7 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
         raise InputError(
             "the calibrator must know its classes, but it was fitted inside another one. Save the outer calibrator."
         )
-    _check(calibrator)
-    from calibrant import __version__
-
-    head = {"format": FORMAT, "calibrant": __version__, "sha256": "", "details": dict(details or {})}
-    encoded = encode(calibrator)
-    try:
-        content, checksum = seal({**head, "calibrator": encoded})
-    except TypeError as error:
-        raise TypeError(f"details must be strings and numbers: {error}.") from error
-    if len(content) > MAX_FILE_BYTES:
-        raise InputError(
-            f"the file would have {count(len(content))} bytes, more than the {count(MAX_FILE_BYTES)} that `load` "
-            "accepts. Choose a calibrator with fewer parameters."
-        )
-    with write_atomically(path) as file:
-        file.write(content)
-    return checksum
+    return write_sealed(path, KIND, encode(_checked(calibrator)), details or {})
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -126,26 +110,88 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
     """Return the calibrator in a file, with the details stored with it and its checksum."""
-    with open_regular(path) as file:
-        try:
-            content = file.handle.read(MAX_FILE_BYTES + 1)
-            document, checksum = unseal(content, "calibrator", newest=FORMAT, most_bytes=MAX_FILE_BYTES)
-            calibrator, details = decode(document["calibrator"]), document.get("details")
-            _check(calibrator if isinstance(details, dict) else None)
-        except InputError as error:
-            raise FileError(f"{file.name} cannot be used as a calibrator: {error}") from error
-    return StoredCalibrator(calibrator, document["details"], checksum)
+    return StoredCalibrator(*read_sealed(path, KIND, lambda content: _checked(decode(content))))
 
 
-def _check(calibrator: object) -> None:
-    """Refuse a calibrator that no fit can give."""
+def _checked(calibrator: object) -> Stored:
+    """Return a calibrator, unless no fit can give its learnt attributes or its output for trial inputs."""
     from calibrant.calibrators.forecasts import ForecastCalibrator
-    from calibrant.calibrators.stored_checks import check_learnt, check_usable, check_usable_forecasts
 
     if not isinstance(calibrator, (Calibrator, ForecastCalibrator)):
         raise InputError("it does not describe a calibrator.")
     check_learnt(calibrator)
     if isinstance(calibrator, Calibrator):
-        check_usable(calibrator)
+        _check_usable(calibrator)
     else:
-        check_usable_forecasts(calibrator)
+        _check_usable_forecasts(calibrator)
+    return calibrator
+
+
+def _check_usable(calibrator: Calibrator) -> None:
+    """Refuse a calibrator that does not map scores to probabilities of its classes."""
+    classes = getattr(calibrator, "classes_", None)
+    name = type(calibrator).__name__
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not 2 <= len(classes) == len(np.unique(classes)):
+        raise InputError(f"{name} must have at least two different classes.")
+    try:
+        with np.errstate(all="ignore"):
+            probs = calibrator.predict_proba(_trial_scores(calibrator, len(classes)))
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, ArithmeticError) as error:
+        raise InputError(f"{name} cannot be used: {str(error)[:200]}") from error
+    if probs.shape[1:] != (len(classes),) or not np.all(np.abs(probs.sum(axis=1) - 1) < 1e-9):
+        raise InputError(f"{name} does not return {len(classes)} probabilities that sum to 1.")
+
+
+def _trial_scores(calibrator: Calibrator, k: int) -> FloatArray:
+    """Return some rows to try: uniform ones, certain ones, and some in between."""
+    if calibrator.scores == "raw":
+        return np.linspace(-3.0, 3.0, 7)
+    if uses_raw_logits(calibrator):
+        return np.vstack([np.zeros((1, k)), 9.0 * np.eye(min(k, 100), k) - 5.0])
+    certain = np.eye(k)[sorted({0, 1, k // 2, k - 1})] if k < 10**4 else np.empty((0, k))
+    probs = np.vstack([np.full((1, k), 1 / k), certain, 0.5 * certain + 0.5 / k])
+    return np.log(probs) if calibrator.scores == "logits" else probs
+
+
+def _check_usable_forecasts(calibrator: "ForecastCalibrator") -> None:
+    """Refuse a calibrator that does not return one distribution per row."""
+    name = type(calibrator).__name__
+    dim = getattr(calibrator, "dim_", None)
+    if not isinstance(dim, int) or isinstance(dim, bool) or not 1 <= dim <= 10**4:
+        raise InputError(f"{name} must have the number of coordinates of the targets, dim_, from 1 to 10,000.")
+    trial = _trial_forecasts(calibrator, dim)
+    try:
+        with np.errstate(all="ignore"):
+            values = _tried(calibrator, trial)
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, ArithmeticError) as error:
+        raise InputError(f"{name} cannot be used: {str(error)[:200]}") from error
+    if len(values) != trial.n or np.isnan(values).any():
+        raise InputError(f"{name} does not return one distribution per row.")
+
+
+def _tried(calibrator: "ForecastCalibrator", trial: "Distribution") -> FloatArray:
+    """Return numbers from the calibrated distributions."""
+    from calibrant.calibrators.forecasts import ConformalIntervals
+
+    if isinstance(calibrator, ConformalIntervals):
+        return calibrator.interval(trial, groups=[calibrator.groups_[0]] * trial.n).high
+    law = calibrator.apply(trial)
+    return law.quantile([0.3, 0.5, 0.7]) if law.has_cdf else law.mean()
+
+
+def _trial_forecasts(calibrator: "ForecastCalibrator", dim: int) -> "Distribution":
+    """Return two distributions that the calibrator accepts."""
+    from calibrant.calibrators.forecasts import ForecastCompose
+    from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
+    from calibrant.forecasts import MvNormal, Normal, Quantiles, Samples
+
+    first = calibrator.stages_[0] if isinstance(calibrator, ForecastCompose) else calibrator
+    if first.accepts == "quantiles":
+        levels = np.asarray(getattr(first, "levels_", [0.1, 0.9]))
+        return Quantiles(levels, np.arange(2.0)[:, None] + np.arange(len(levels)))
+    if first.accepts == "ensemble":
+        return Samples(np.arange(6.0 * dim).reshape(2, 3, dim))
+    law: Distribution = Normal([0.0, 1.0], [1.0, 2.0]) if dim == 1 else MvNormal(np.zeros((2, dim)), 1.0)
+    if not NEEDS[first.accepts].holds(law):
+        raise InputError(f"{type(calibrator).__name__} does not accept distributions with {dim} coordinates.")
+    return law

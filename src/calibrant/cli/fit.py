@@ -279,7 +279,7 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
     """Return calibrated predictions, computed in blocks: all logarithms at once would double the memory."""
     import numpy as np
 
-    from calibrant._core.steps import told
+    from calibrant._core.progress import told
     from calibrant._core.threads import in_order
     from calibrant.calibrators import calibrate
     from calibrant.calibrators.calibrate import calibrate_logits

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy as np
+    from _typeshed import DataclassInstance
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
@@ -78,7 +79,7 @@ def refuse_columns(files: "Sequence[Path]", *options: str | None) -> None:
         )
 
 
-def first_given(options: object, names: "Iterable[str] | None" = None) -> str:
+def first_given(options: "DataclassInstance", names: "Iterable[str] | None" = None) -> str:
     """Return the first option that differs from its default, such as --label; empty if none does.
 
     Parameters
@@ -89,7 +90,7 @@ def first_given(options: object, names: "Iterable[str] | None" = None) -> str:
         The fields to look at; by default all.
     """
     wanted = None if names is None else {*names}
-    for field in fields(cast("Any", options)):
+    for field in fields(options):
         if (wanted is None or field.name in wanted) and getattr(options, field.name) != field.default:
             return f"--{field.name.replace('_', '-')}"
     return ""

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant._border.numerals import between, count, counted, pvalue_cell, significant
-from calibrant._core.steps import listening
+from calibrant._core.progress import listening
 from calibrant.cli import streams
 from calibrant.cli.outputs import console
 from calibrant.io import printable

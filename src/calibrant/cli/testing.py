@@ -206,7 +206,7 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_names(names: tuple[str, ...], kernel: str | None, options: Options) -> None:
     """Refuse tests and kernels that do not exist, or do not belong together, before anything is read."""
-    from calibrant._border.names import meant
+    from calibrant._border.spellings import meant
     from calibrant.hypotest import TESTS
     from calibrant.kernels import KERNELS, RadialKernel
 

@@ -12,7 +12,7 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import expit, normal_quantile, normal_tail
 from calibrant.groups.cells import Combination
 from calibrant.groups.rows import Rows
-from calibrant.groups.tails import CERTAIN, EventSum
+from calibrant.groups.tails import EventSum, clipped_log_odds
 
 LEAST_CLUSTERS = 30
 """Least number of clusters in a group, if rows of a cluster depend on each other."""
@@ -101,8 +101,7 @@ class IndependentRows(SeparateRows):
         """Return the limits at which either tail of the law of the events has probability level / 2."""
         some = self.rows.take(inside)
         law = self._law(inside)
-        probs = np.clip(some.probs, CERTAIN, 1 - CERTAIN)
-        log_odds = np.log(probs) - np.log1p(-probs)
+        log_odds = clipped_log_odds(some.probs)
         moved = [
             expit(log_odds + shift * (some.weights if self._is_weighted else 1.0)) for shift in law.shift_limits(level)
         ]

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.roots import root
-from calibrant.groups.tails import CERTAIN
+from calibrant.groups.tails import clipped_log_odds
 
 PRECISION = 1e-9
 """Largest error of a fitted shift of log-odds; the error of the loss is about its square."""
@@ -54,7 +54,7 @@ class Rows:
         """Return the rows after the log-odds of a group are moved to fit its outcomes."""
         probs = self.probs.copy()
         some = self.take(inside)
-        probs[inside] = expit(_log_odds(some) + offset(some))
+        probs[inside] = expit(clipped_log_odds(some.probs) + offset(some))
         return replace(self, probs=probs)
 
 
@@ -90,7 +90,7 @@ def offset(rows: Rows) -> float:
     """
     if not len(rows.probs):
         return 0.0
-    odds, shares = _log_odds(rows), rows.weights / rows.weights.sum()
+    odds, shares = clipped_log_odds(rows.probs), rows.weights / rows.weights.sum()
     happened, other = float(shares @ rows.events), float(shares @ (1 - rows.events))
     alike = min(happened, other) <= 0
     if alike:
@@ -112,14 +112,9 @@ def offset(rows: Rows) -> float:
 
 def saved(rows: Rows, shift: float) -> float:
     """Return the decrease of the weighted sum of log losses if all log-odds are shifted."""
-    log_odds = _log_odds(rows)
+    log_odds = clipped_log_odds(rows.probs)
     growth = np.logaddexp(0.0, log_odds + shift) - np.logaddexp(0.0, log_odds)
     return float(rows.weights @ (rows.events * shift - growth))
-
-
-def _log_odds(rows: Rows) -> FloatArray:
-    probs = np.clip(rows.probs, CERTAIN, 1 - CERTAIN)
-    return np.asarray(np.log(probs) - np.log1p(-probs))
 
 
 def worth_of(rows: Rows, inside: BoolArray, half: BoolArray, *, both: bool) -> float:

@@ -12,7 +12,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.convert import convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
 from calibrant._core.laws import normal_quantile
-from calibrant._core.steps import portion, told
+from calibrant._core.progress import portion, told
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, without_alike_levels, without_rare_levels

@@ -9,8 +9,8 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.blocks import softmax
+from calibrant._core.progress import tell
 from calibrant._core.roots import root
-from calibrant._core.steps import tell
 from calibrant.groups.cells import (
     Cell,
     Combination,

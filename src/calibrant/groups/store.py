@@ -6,23 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._border.sealed import seal, unseal
+from calibrant._border.files import open_regular
+from calibrant._border.sealed import Kind, read_sealed, write_sealed
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.store import StoredCalibrator
-from calibrant.exceptions import FileError, InputError
+from calibrant.exceptions import InputError
 from calibrant.groups.boosting import GroupBoosting
 from calibrant.groups.columns import Levels
 from calibrant.groups.steps import STEEPEST, STEEPEST_SLOPE
 from calibrant.results import GroupFix, GroupStep
 
-FORMAT = 1
-"""Number of the format."""
+KIND = Kind("group-boosting", "fix of groups", format=1, most_bytes=20 * 2**20)
+"""What the files are."""
 
-MAX_FILE_BYTES = 20 * 2**20
-"""Largest file that is read."""
-
-KEY, HEAD_BYTES = "group-boosting", 200
-"""The key that identifies such a file, and the number of bytes at its beginning in which it occurs."""
+HEAD_BYTES = 200
+"""Number of bytes at the beginning of a file in which its kind occurs."""
 
 
 def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping[str, object] | None = None) -> str:
@@ -36,8 +34,6 @@ def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping
     details : mapping, optional
         Texts and numbers to store with it, such as the name of the model.
     """
-    from calibrant._border.files import write_atomically
-
     if not isinstance(fixed, GroupBoosting):
         raise TypeError(
             f"fixed must be a GroupBoosting, but is {type(fixed).__name__}. See calibrant.calibrators.save."
@@ -53,12 +49,7 @@ def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping
         "events": fixed.events_.tolist(),
         "report": [fixed.report_.headline, fixed.report_.bar, fixed.report_.n_candidates, fixed.report_.n_samples],
     }
-    if details:
-        content["details"] = dict(details)
-    written, checksum = seal({"format": FORMAT, "sha256": "", KEY: content})
-    with write_atomically(path) as file:
-        file.write(written)
-    return checksum
+    return write_sealed(path, KIND, content, details or {})
 
 
 def load(path: str | os.PathLike[str]) -> GroupBoosting:
@@ -83,28 +74,25 @@ def load(path: str | os.PathLike[str]) -> GroupBoosting:
 
 def holds_groups(path: str | os.PathLike[str]) -> bool:
     """Return whether a file begins like one written by `save`."""
-    from calibrant._border.files import open_regular
-
     with open_regular(path) as file:
-        return f'"{KEY}"'.encode() in file.handle.read(HEAD_BYTES)
+        return f'"{KIND.key}"'.encode() in file.handle.read(HEAD_BYTES)
 
 
 def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
     """Return the `GroupBoosting` in a file, with the details that were stored with it and the checksum."""
-    from calibrant._border.files import open_regular
-
-    with open_regular(path) as file:
-        content = file.handle.read(MAX_FILE_BYTES + 1)
-        try:
-            document, checksum = unseal(content, KEY, newest=FORMAT, most_bytes=MAX_FILE_BYTES)
-            read = document[KEY]
-            return StoredCalibrator(_built(read), dict(read.get("details", {})), checksum)
-        except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            why = error if isinstance(error, InputError) else "it is damaged. Write it again."
-            raise FileError(f"{file.name} cannot be used as a fix of groups: {why}") from error
+    return StoredCalibrator(*read_sealed(path, KIND, _built))
 
 
-def _built(content: dict[str, Any]) -> GroupBoosting:
+def _built(content: Any) -> GroupBoosting:
+    try:
+        return _checked(_decoded(content))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("it is damaged. Write it again.") from error
+
+
+def _decoded(content: Mapping[str, Any]) -> GroupBoosting:
     fixed = GroupBoosting(**content["settings"])
     fixed.classes_ = np.array(content["classes"])
     fixed.levels_ = tuple(
@@ -113,7 +101,7 @@ def _built(content: dict[str, Any]) -> GroupBoosting:
     )
     fixed.cells_ = tuple(tuple((int(column), int(level)) for column, level in cell) for cell in content["cells"])
     several = len(fixed.classes_) > 2
-    fixed.events_ = np.array(content.get("events", [1] * len(content["steps"])), dtype=np.int64)
+    fixed.events_ = np.array(content["events"], dtype=np.int64)
     steps = tuple(
         GroupStep(
             label=str(label),
@@ -135,11 +123,10 @@ def _built(content: dict[str, Any]) -> GroupBoosting:
         n_candidates=int(n_candidates),
         n_samples=int(n_samples),
     )
-    _check(fixed)
     return fixed
 
 
-def _check(fixed: GroupBoosting) -> None:
+def _checked(fixed: GroupBoosting) -> GroupBoosting:
     """Refuse content that no fit can give."""
     places = [(column, level) for cell in fixed.cells_ for column, level in cell]
     sound = (
@@ -154,3 +141,4 @@ def _check(fixed: GroupBoosting) -> None:
     )
     if not sound:
         raise InputError("its numbers cannot come from a fit. Write it again.")
+    return fixed

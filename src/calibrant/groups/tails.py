@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant._core.laws import expit, normal_tail
+from calibrant._core.laws import expit, logit, normal_tail
 from calibrant._core.roots import root
 
 EXACT_ROWS = 500
@@ -22,6 +22,11 @@ FARTHEST = 40.0
 
 FARTHEST_TILT = 50.0
 """A shift of the log-odds after which nearly all events, or nearly none, are expected."""
+
+
+def clipped_log_odds(probs: FloatArray) -> FloatArray:
+    """Return the log-odds of probabilities, of those near 0 or 1 those of `CERTAIN`."""
+    return logit(np.clip(probs, CERTAIN, 1 - CERTAIN))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +123,7 @@ class EventSum:
 
     @cached_property
     def _log_odds(self) -> FloatArray:
-        probs = np.clip(self.probs, CERTAIN, 1 - CERTAIN)
-        return np.asarray(np.log(probs) - np.log1p(-probs))
+        return clipped_log_odds(self.probs)
 
     @cached_property
     def _w(self) -> FloatArray:

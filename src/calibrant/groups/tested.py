@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant._core.steps import portion, tell, told
+from calibrant._core.progress import portion, tell, told
 from calibrant.groups.cells import Cell, Combination, Grid, Sizes, combinations_of
 from calibrant.groups.columns import Levels, cut_into_levels
 from calibrant.groups.evidence import Evidence

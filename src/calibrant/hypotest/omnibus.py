@@ -17,14 +17,14 @@ from calibrant.hypotest.contract import CalibrationTest
 from calibrant.hypotest.evidence.classes import ClassEvidence
 from calibrant.hypotest.evidence.kernel import KernelEvidence
 from calibrant.hypotest.evidence.line import LineEvidence
-from calibrant.hypotest.evidence.parts import SPREAD, Evidence, ImpossibleEvidence, Part
 from calibrant.hypotest.evidence.ranked import RankedEvidence
+from calibrant.hypotest.evidence.statistic import SPREAD, Evidence, ImpossibleEvidence, Part
 from calibrant.hypotest.finding.facts import corrected_direction, facts_of
 from calibrant.hypotest.finding.revealed import LEVEL, with_names
 from calibrant.hypotest.multiple import at_or_above, combined_pvalue
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
-from calibrant.results.parts import TestedPart
+from calibrant.results.omnibus_parts import TestedPart
 
 CELLS = 500_000
 """Approximate number of labels per block."""

@@ -1,6 +1,6 @@
 """The table of tests, and a function that runs one of them."""
 
-from calibrant._border.names import meant
+from calibrant._border.spellings import meant
 from calibrant._border.types import Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.block import BlockSKCETest

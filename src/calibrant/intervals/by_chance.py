@@ -5,8 +5,8 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.quantiles import quantiles
 from calibrant.forecasts import Forecasts
-from calibrant.intervals import scores
-from calibrant.intervals.parts import squared_gap
+from calibrant.intervals import means
+from calibrant.intervals.squared_gaps import squared_gap
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Metric
 from calibrant.metrics.counted import Counted
@@ -40,7 +40,7 @@ def range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[flo
     """
     if metric.better == "lower":
         return -np.inf if metric.is_unbiased else 0.0, float(quantiles(null, level))
-    low, high = quantiles(null, scores.tails(level)).tolist()
+    low, high = quantiles(null, means.tails(level)).tolist()
     return low, high
 
 

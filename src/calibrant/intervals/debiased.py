@@ -8,7 +8,7 @@ from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile, normal_tail
 from calibrant.exceptions import InputError
 from calibrant.intervals.limits import Limits, PairLaw
-from calibrant.intervals.parts import Part, Squares, cross_sums, diagonal_sum, parts_of, square_sums
+from calibrant.intervals.squared_gaps import Part, Squares, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.intervals.student import TINY
 from calibrant.metrics import Metric, Root
 from calibrant.predictions import Predictions
@@ -25,7 +25,7 @@ def debiased(
     r"""Return the limits of the debiased mean squared gap between prediction and frequency, or of its root.
 
     The unbiased estimate T of the mean squared gap :math:`\theta` is a sum of :math:`h_{ij}` over pairs of different
-    rows (`calibrant.intervals.parts`), with row sums :math:`h_i`. Its variance is
+    rows (`calibrant.intervals.squared_gaps`), with row sums :math:`h_i`. Its variance is
 
     .. math:: 2 \sum_{i \ne j} h_{ij}^2 + 4 \Big(\sum_i (h_i - T / n)^2 - \sum_{i \ne j} h_{ij}^2\Big),
 

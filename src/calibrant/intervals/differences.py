@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.intervals.by_chance import is_positive_by_chance
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.parts import squared_gap
+from calibrant.intervals.means import hall_laws, tail_pvalue, tails
 from calibrant.intervals.requirements import (
     CLUSTERS,
     DIFFERENT,
@@ -23,7 +23,7 @@ from calibrant.intervals.requirements import (
     too_thin,
 )
 from calibrant.intervals.sandwich import INFLUENTIAL, influence_difference, undetermined
-from calibrant.intervals.scores import hall_laws, tail_pvalue, tails
+from calibrant.intervals.squared_gaps import squared_gap
 from calibrant.intervals.student import StudentLaw
 from calibrant.metrics import Metric, Score
 from calibrant.metrics.selective import SelectiveMetric

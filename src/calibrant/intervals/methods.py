@@ -10,26 +10,26 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.intervals import debiased, kernel, resampled, scores
+from calibrant.intervals import debiased, kernel, means, resampled
 from calibrant.intervals.areas import influence_limits
 from calibrant.intervals.by_chance import has_range, is_positive_by_chance, range_by_chance, under_calibration
 from calibrant.intervals.limits import Limits, Method
-from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
+from calibrant.intervals.squared_gaps import squared_gap
 from calibrant.kernels.discrepancy import Data
-from calibrant.metrics import Metric
+from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metric
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Interval
 
 METHODS: Mapping[str, Method] = {
-    "hall": scores.hall,
-    "wilson": scores.wilson,
+    "hall": means.hall,
+    "wilson": means.wilson,
     "sandwich": influence_limits,
     "debiased": debiased.debiased,
     "law": kernel.law,
-    "bootstrap-t": scores.bootstrap_t,
+    "bootstrap-t": means.bootstrap_t,
     "bca": resampled.bca,
     "percentile": resampled.percentile,
 }
@@ -222,6 +222,7 @@ def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome
         expected=None if null is None else float(np.mean(null)),
         null=None if null is None else range_by_chance(metric, null, level),
         reason=found.reason,
+        metric=next((key for key, known in METRICS.items() if known == metric), ""),
     )
 
 

@@ -10,8 +10,8 @@ from calibrant._border.numerals import as_given, percent, significant
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
-from calibrant.intervals.parts import are_filled, parts_of
 from calibrant.intervals.sandwich import undetermined
+from calibrant.intervals.squared_gaps import are_filled, parts_of
 from calibrant.metrics import SKCE, Classwise, Metric, Root
 from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions

@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.limits import Limits
-from calibrant.intervals.scores import tails
+from calibrant.intervals.means import tails
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Metric
 from calibrant.resampling.bootstrap import Bootstrap, group_rows

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.numerals import as_given
 from calibrant._border.text import printable
-from calibrant._core.steps import portions, tell
+from calibrant._core.progress import portions, tell
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join

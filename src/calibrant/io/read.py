@@ -12,7 +12,7 @@ from calibrant._border.checks import as_log_probabilities, as_probabilities
 from calibrant._border.suspicions import suspicions
 from calibrant._border.text import listing, printable
 from calibrant._border.types import FloatArray
-from calibrant._core.steps import portions, tell
+from calibrant._core.progress import portions, tell
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.columns import Columns
 from calibrant.io.missing import LeftOut, read_complete

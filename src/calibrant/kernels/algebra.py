@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -50,20 +51,25 @@ class Kernel(ABC):
 
 
 @dataclass(frozen=True)
-class SumKernel(Kernel):
-    """The sum of two kernels on the same points, written ``k + l``."""
+class _PairOfKernels(Kernel):
+    """Two kernels on the same points."""
 
     first: Kernel
     second: Kernel
+
+    def tuned(self, median: Callable[[Distance], float]) -> Self:
+        """Return the kernel with every lengthscale a number."""
+        return type(self)(self.first.tuned(median), self.second.tuned(median))
+
+
+@dataclass(frozen=True)
+class SumKernel(_PairOfKernels):
+    """The sum of two kernels on the same points, written ``k + l``."""
 
     @property
     def bound(self) -> float:
         """An upper bound of the absolute value of the kernel."""
         return self.first.bound + self.second.bound
-
-    def tuned(self, median: Callable[[Distance], float]) -> Kernel:
-        """Return the kernel with every lengthscale a number."""
-        return SumKernel(self.first.tuned(median), self.second.tuned(median))
 
     def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
@@ -71,20 +77,13 @@ class SumKernel(Kernel):
 
 
 @dataclass(frozen=True)
-class ProductKernel(Kernel):
+class ProductKernel(_PairOfKernels):
     """The product of two kernels on the same points, written ``k * l``."""
-
-    first: Kernel
-    second: Kernel
 
     @property
     def bound(self) -> float:
         """An upper bound of the absolute value of the kernel."""
         return self.first.bound * self.second.bound
-
-    def tuned(self, median: Callable[[Distance], float]) -> Kernel:
-        """Return the kernel with every lengthscale a number."""
-        return ProductKernel(self.first.tuned(median), self.second.tuned(median))
 
     def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""

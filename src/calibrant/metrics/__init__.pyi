@@ -12,7 +12,7 @@ from calibrant.metrics.corp import (
 )
 from calibrant.metrics.costs import Costs as Costs, ExpectedCost as ExpectedCost, NetBenefit as NetBenefit
 from calibrant.metrics.debiased import DebiasedECE as DebiasedECE
-from calibrant.metrics.decomposition import segment_decomposition as segment_decomposition
+from calibrant.metrics.segments import segment_decomposition as segment_decomposition
 from calibrant.metrics.dirichlet import DirichletECE as DirichletECE
 from calibrant.metrics.forecast_calibration import ENCE as ENCE, QuantileCalibration as QuantileCalibration
 from calibrant.metrics.forecast_intervals import (

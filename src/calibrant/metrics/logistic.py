@@ -126,8 +126,36 @@ class LogisticMetric(Metric):
         return self.coefficient(*present(log_odds, hits, weights))
 
 
+class _CoxCoefficient(LogisticMetric):
+    """Intercept or slope of the line of the recalibrated log-odds."""
+
+    place: ClassVar[int]
+    """Which of the two it is: 0 or 1."""
+
+    def fitted(self, view: Predictions) -> float:
+        """Return the value at the data's own weights."""
+        return fitted_line(view)[self.place]
+
+    def influence(self, predictions: Predictions) -> FloatArray:
+        r"""Return what each row contributes to the error of the value.
+
+        With the fitted probabilities q, :math:`v_i = w_i q_i (1 - q_i)`, and the mean m of the z, weighted by v, these
+        are :math:`s_i = w_i (y_i - q_i) (z_i - m) / \sum_j v_j (z_j - m)^2` for the slope, and
+        :math:`w_i (y_i - q_i) / \sum_j v_j - m s_i` for the intercept.
+        """
+        return line_influences(self.view(predictions))[self.place]
+
+    def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
+        """Return the value for rows of positive weight, whose shares sum to 1."""
+        return line_of(log_odds, hits, share)[self.place]
+
+    def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
+        """Return the values of all columns."""
+        return fitted_lines(log_odds, hits, shares)[self.place]
+
+
 @dataclass(frozen=True)
-class CoxSlope(LogisticMetric):
+class CoxSlope(_CoxCoefficient):
     r"""Slope of the recalibrated log-odds: 1 is right; below 1 predictions are too extreme, above 1 not extreme enough.
 
     Notes
@@ -147,6 +175,8 @@ class CoxSlope(LogisticMetric):
     0.3856
     """
 
+    place: ClassVar[int] = 1
+
     def about(self) -> Description:
         """Return the description that readers see."""
         return self._presented(
@@ -156,28 +186,9 @@ class CoxSlope(LogisticMetric):
             principal=True,
         )
 
-    def fitted(self, view: Predictions) -> float:
-        """Return the slope b."""
-        return fitted_line(view)[1]
-
-    def influence(self, predictions: Predictions) -> FloatArray:
-        r"""Return :math:`w_i (y_i - q_i) (z_i - m) / \sum_j v_j (z_j - m)^2`.
-
-        The fitted probabilities are q, :math:`v_i = w_i q_i (1 - q_i)`, and m is the mean of the z, weighted by v.
-        """
-        return line_influences(self.view(predictions))[1]
-
-    def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
-        """Return the slope b."""
-        return line_of(log_odds, hits, share)[1]
-
-    def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
-        """Return the slope b of each column."""
-        return fitted_lines(log_odds, hits, shares)[1]
-
 
 @dataclass(frozen=True)
-class CoxIntercept(LogisticMetric):
+class CoxIntercept(_CoxCoefficient):
     r"""Intercept of the recalibrated log-odds, fitted together with the slope: 0 is right.
 
     It is the recalibrated log-odds of a prediction of 1/2. `InTheLarge` is the intercept if the slope is kept at 1;
@@ -191,6 +202,8 @@ class CoxIntercept(LogisticMetric):
     0.0
     """
 
+    place: ClassVar[int] = 0
+
     def about(self) -> Description:
         """Return the description that readers see."""
         return self._presented(
@@ -199,22 +212,6 @@ class CoxIntercept(LogisticMetric):
             group=CLINICAL,
             principal=True,
         )
-
-    def fitted(self, view: Predictions) -> float:
-        """Return the intercept a."""
-        return fitted_line(view)[0]
-
-    def influence(self, predictions: Predictions) -> FloatArray:
-        r"""Return :math:`w_i (y_i - q_i) / \sum_j v_j` less m times the influence on the slope, see `CoxSlope`."""
-        return line_influences(self.view(predictions))[0]
-
-    def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
-        """Return the intercept a."""
-        return line_of(log_odds, hits, share)[0]
-
-    def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
-        """Return the intercept a of each column."""
-        return fitted_lines(log_odds, hits, shares)[0]
 
 
 @dataclass(frozen=True)

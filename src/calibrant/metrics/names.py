@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from calibrant._border.names import Spellings, meant
+from calibrant._border.spellings import Spellings, meant
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:

@@ -8,12 +8,10 @@ import numpy as np
 
 from calibrant._border.numerals import count, number, percent, signed
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.report import svg
 from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
 from calibrant.report.series import Series
-from calibrant.report.svg import Element, Scale
 from calibrant.report.tables import limits_text
-from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
+from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage, svg
 from calibrant.results.decision_words import (
     FEW,
     base_rate_rows,
@@ -25,6 +23,7 @@ from calibrant.results.decision_words import (
     threshold_words,
     without_limits,
 )
+from calibrant.results.svg import Element, Scale
 
 __all__ = [
     "FEW",

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 from calibrant._border.numerals import number, signed
-from calibrant.report import svg
 from calibrant.report.series import Series
-from calibrant.report.svg import Element, Scale, element
-from calibrant.results import ScoreDecomposition
+from calibrant.results import ScoreDecomposition, svg
+from calibrant.results.svg import Element, Scale, element
 
 NAMES = {"squared-error": "Squared error", "log": "Log loss"}
 LEFT, WIDTH, ROW, BAR, TOP = 104.0, 200.0, 26.0, 15.0, 4.0

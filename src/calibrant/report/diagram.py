@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 from calibrant._border.numerals import count, counted
 from calibrant._border.types import FloatArray
-from calibrant.report import svg
 from calibrant.report.series import Marked, Series
-from calibrant.report.svg import Element, Scale, element
 from calibrant.report.thin import facts
-from calibrant.results import Assessment, ReliabilityCurve
+from calibrant.results import Assessment, ReliabilityCurve, svg
 from calibrant.results.drawing import Words, error_text, words_of
 from calibrant.results.names import name
-from calibrant.results.reliability_figure import Kind, ReliabilityFigure, Strip, reliability_figure, spread, tilted_end
+from calibrant.results.reliability_figure import ReliabilityFigure, reliability_figure, spread, tilted_end
+from calibrant.results.reliability_svg import bars, lines, mark, place, small_curve
+from calibrant.results.svg import Element, Scale, element
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
 BOTTOM = TOP + SIDE
@@ -85,13 +85,8 @@ def _hints(words: Words) -> Iterator[Element]:
     yield svg.text(X(0.98), Y(0.03), words.below, "hint", "end")
 
 
-LINES: dict[Kind, str] = {"faint": "curve vague", "plain": "curve", "off": "curve strong"}
-"""CSS classes of the stretches of a curve."""
-
 RADIUS = 5.0
 """Radius of a mark that stands for all rows."""
-
-Scales = tuple[Scale, Scale]
 
 
 def _speaking_curve(series: Series, curve: ReliabilityCurve, figure: ReliabilityFigure, y: Scale) -> list[Element]:
@@ -100,44 +95,9 @@ def _speaking_curve(series: Series, curve: ReliabilityCurve, figure: Reliability
     marks: list[Element] = []
     for i in chosen:
         class_ = "point probe" if figure.is_line else "point vague" if figure.vague[i] else "point"
-        parts = _mark(figure, i, (X, y), series.shape, RADIUS)
-        marks.append(speaking(series, facts(curve, i), _place(figure, i, (X, y)), parts, class_, first=not marks))
-    return [*_lines(figure, (X, y)), *marks]
-
-
-def small_curve(figure: ReliabilityFigure, scales: Scales, radius: float) -> Iterator[Element]:
-    """Draw a curve whose points show no numbers, with marks of at most this radius."""
-    yield from _lines(figure, scales)
-    for i in range(0 if figure.is_line else len(figure.x)):
-        yield element("g", *_mark(figure, i, scales, 0, radius), class_="vague" if figure.vague[i] else None)
-
-
-def _lines(figure: ReliabilityFigure, scales: Scales) -> Iterator[Element]:
-    """Draw the band, if the curve is a line, and the stretches of the curve."""
-    x, y = ([scale(v) for v in values.tolist()] for scale, values in zip(scales, (figure.x, figure.y), strict=True))
-    if figure.is_line and figure.low is not None and figure.high is not None:
-        low, high = ([scales[1](v) for v in limit.tolist()] for limit in (figure.low, figure.high))
-        yield svg.band(x, low, high, "band")
-    for kind, parts in figure.lines.items():
-        yield from (svg.polyline(x[part], y[part], LINES[kind]) for part in parts)
-
-
-def _place(figure: ReliabilityFigure, i: int, scales: Scales) -> tuple[float, float]:
-    """Return where a mark is."""
-    return scales[0](float(figure.x[i])), scales[1](float(figure.mark[i]))
-
-
-def _mark(figure: ReliabilityFigure, i: int, scales: Scales, shape: int, radius: float) -> Iterator[Element]:
-    """Draw a point, with its whisker unless the curve is a line."""
-    (x, y), beyond = _place(figure, i, scales), int(figure.beyond[i])
-    if not figure.is_line and figure.low is not None and figure.high is not None:
-        class_ = "whisker soft" if figure.is_soft else "whisker"
-        yield svg.line(x, scales[1](figure.low[i]), x, scales[1](figure.high[i]), class_)
-    class_ = "marker off" if figure.off[i] else "marker"
-    if beyond:
-        yield svg.marker(3 if beyond > 0 else 4, x, y + 6 * beyond, 4.4, class_)  # Its tip is at the edge.
-    else:
-        yield svg.marker(shape, x, y, 4.0 if figure.is_line else radius * figure.size[i], class_)
+        parts = mark(figure, i, (X, y), series.shape, RADIUS)
+        marks.append(speaking(series, facts(curve, i), place(figure, i, (X, y)), parts, class_, first=not marks))
+    return [*lines(figure, (X, y)), *marks]
 
 
 def spaced(x: FloatArray, most: int = N_PROBES) -> list[int]:
@@ -190,14 +150,6 @@ def strip(series: Series, curve: ReliabilityCurve) -> Element:
         role="img",
         aria_label=f"Distribution of the predictions of {series.label}",
     )
-
-
-def bars(rows: Strip, x: Scale, base: float, tall: float) -> Iterator[Element]:
-    """Draw the distribution of the predictions as bars of at most this height."""
-    spans = [(x(a), x(b)) for a, b in rows.spans]
-    yield svg.bars(spans, [tall * v for v in rows.up.tolist()], base, "share")
-    if rows.down is not None:
-        yield svg.bars(spans, [-tall * v for v in rows.down.tolist()], base, "share rest")
 
 
 SMALL_SIDE = 108.0

@@ -4,9 +4,7 @@ import math
 from collections.abc import Sequence
 
 from calibrant._border.numerals import as_given, number, signed
-from calibrant.report import svg
 from calibrant.report.series import Marked
-from calibrant.report.svg import Element, Scale, element
 from calibrant.results import (
     Compared,
     Comparison,
@@ -18,8 +16,10 @@ from calibrant.results import (
     PipelineCurves,
     favours,
     known_limits,
+    svg,
 )
 from calibrant.results.names import name
+from calibrant.results.svg import Element, Scale, element
 
 ROW, LEFT, WIDTH = 18.0, 160.0, 190.0
 """No wider than the screen of a phone, on which a wider figure would shrink until its text cannot be read."""

@@ -8,11 +8,10 @@ import numpy as np
 
 from calibrant._border.numerals import number
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.report import svg
 from calibrant.report.diagram import X, Y, framed, layer, speaking
 from calibrant.report.series import Series
-from calibrant.report.svg import Element, Scale, element
-from calibrant.results import ROCOutline, TestResult, Verdict, state
+from calibrant.results import ROCOutline, TestResult, Verdict, state, svg
+from calibrant.results.svg import Element, Scale, element
 
 N_NULL_BINS = 30
 FLOOR = 122.0

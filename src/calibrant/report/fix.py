@@ -5,10 +5,8 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from calibrant._border.numerals import between, number, percent, pvalue, signed
-from calibrant.report import svg
 from calibrant.report.diagram import reliability_diagram
 from calibrant.report.series import AnySeries, Series
-from calibrant.report.svg import Element, Scale
 from calibrant.report.tables import of_metric
 from calibrant.report.views import named_curves
 from calibrant.results import (
@@ -27,8 +25,10 @@ from calibrant.results import (
     limits_in_words,
     missing_differences,
     rule_in_words,
+    svg,
 )
 from calibrant.results.comparison import shown_limits
+from calibrant.results.svg import Element, Scale
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calibrant._border.numerals import aligned, count, percent, pvalue, signed
-from calibrant.report import svg
-from calibrant.report.svg import Element, Scale
-from calibrant.results import FoundGroup, GroupFindings
+from calibrant.results import FoundGroup, GroupFindings, svg
 from calibrant.results.names import name
+from calibrant.results.svg import Element, Scale
 
 MOST = 50
 """Groups that overlap with others are listed up to this number."""

@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from calibrant._border.numerals import count, counted, number, percent, power_of_ten, signed, significant
-from calibrant.report import svg
 from calibrant.report.page import rendered
-from calibrant.report.svg import Element, Scale, element
-from calibrant.results import WatchedDay, WatchResult
+from calibrant.results import WatchedDay, WatchResult, svg
 from calibrant.results.names import name
 from calibrant.results.over_time import WIDE
+from calibrant.results.svg import Element, Scale, element
 
 ABSENT = "\N{EN DASH}"
 

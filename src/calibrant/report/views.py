@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from calibrant._border.numerals import count, counted, number, percent, signed, significant
-from calibrant.report import svg
 from calibrant.report.diagram import (
     Curves,
     X,
@@ -17,9 +16,9 @@ from calibrant.report.diagram import (
     strip,
 )
 from calibrant.report.series import Series
-from calibrant.report.svg import Element, Scale, element
-from calibrant.results import CumulativeCurve, ReliabilityCurve
+from calibrant.results import CumulativeCurve, ReliabilityCurve, svg
 from calibrant.results.drawing import is_dense
+from calibrant.results.svg import Element, Scale, element
 
 
 class Outcome(NamedTuple):

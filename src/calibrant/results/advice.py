@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from calibrant._border.numerals import count, counted, significant
 from calibrant.results.comparison import Difference
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
+
+if TYPE_CHECKING:
+    from calibrant.results.svg import Element
 
 C = TypeVar("C", bound="Judged")
 
@@ -184,6 +187,11 @@ class Recommendation(Advice[Candidate]):
     def _rows(self) -> str:
         return f"{counted(self.n_samples)} of {self.n_classes} classes"
 
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.recommendation(self)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ForecastRecommendation(Advice[ForecastCandidate]):
@@ -211,6 +219,11 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
 
     def _rows(self) -> str:
         return f"{count(self.n_samples)} forecasts ({self.law})"
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.forecast_recommendation(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -10,13 +10,14 @@ from calibrant._border.types import FloatArray
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.estimate import Description, Estimate, ScoreDecomposition
-from calibrant.results.parts import parts_in_words
-from calibrant.results.reading import Readable, main_rows
+from calibrant.results.omnibus_parts import parts_in_words
+from calibrant.results.readable import Readable, main_rows
 from calibrant.results.verdict import Verdict
 
 if TYPE_CHECKING:
     from calibrant.results.forecasts import ForecastAssessment
     from calibrant.results.ranking import ROCOutline
+    from calibrant.results.svg import Element
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -56,6 +57,11 @@ class TestResult(Readable):
         if "parts" in self.details:
             left = {name: text for name, text in left.items() if name != "details"} | parts_in_words(self.details)
         return [*(first | left).items()]
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.test(self)
 
 
 def smallest_pvalue(test: TestResult) -> float | None:
@@ -150,6 +156,11 @@ class Assessment(Readable):
     def _printed(self) -> list[tuple[str, str]]:
         return main_rows(self, self.intervals)
 
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.assessment(self)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Page(Readable):
@@ -170,6 +181,11 @@ class Page(Readable):
     assessments: "Mapping[str, Assessment | ForecastAssessment]"
     path: Path | None = None
     html: str
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.page(self)
 
 
 def smallest_adjusted(assessment: "Assessment | ForecastAssessment") -> float | None:

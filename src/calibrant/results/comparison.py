@@ -4,12 +4,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant._border.numerals import count, counted, percent, significant, with_sign
 from calibrant.results.estimate import NONE, Description
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
+
+if TYPE_CHECKING:
+    from calibrant.results.svg import Element
 
 PERCENTILES = (
     "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
@@ -40,6 +42,8 @@ class Interval(Readable):
     details : mapping
     reason : str
         Why there are no limits.
+    metric : str
+        The name of the metric in `METRICS`; empty if it has other settings.
     """
 
     name: str
@@ -52,15 +56,12 @@ class Interval(Readable):
     null: tuple[float, float] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+    metric: str = ""
 
     def _printed(self) -> list[tuple[str, str]]:
         """Return what is printed: the metric by its name in the table, and the range by chance in words."""
-        # By its name, as metrics are built on results, and only here: nothing is computed with it.
-        metrics = import_module("calibrant.metrics").METRICS
-        own = {"name": next((key for key, metric in metrics.items() if repr(metric) == self.name), self.name)}
-        if self.null is not None:
-            own["null"] = chance_in_words(self, partial(significant, digits=4))
-        return [(key, own.get(key, text)) for key, text in super()._printed()]
+        own = {"name": self.metric or self.name, "null": chance_in_words(self, partial(significant, digits=4))}
+        return [(key, own.get(key, text)) for key, text in super()._printed() if key != "metric"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -157,9 +158,7 @@ class Comparison(Readable):
     one_bandwidth: tuple[str, ...] = ()
 
     def _printed(self) -> list[tuple[str, str]]:
-        rows = [
-            (metric, "; ".join(_cell(self.entry(model, metric)) for model in self.models)) for metric in self.metrics
-        ]
+        rows = [(key, "; ".join(_cell(self.entry(model, key)) for model in self.models)) for key in self.metrics]
         note = f"minus {self.baseline}, on {counted(self.n_samples)}; * its {percent(self.level)} limits exclude 0"
         return [*rows, ("in brackets", note), *([("groups", ", ".join(self.groups))] if self.groups else [])]
 
@@ -170,6 +169,11 @@ class Comparison(Readable):
     def of(self, model: str) -> dict[str, float]:
         """Return the values of this model, by metric."""
         return {metric: self.entry(model, metric).value for metric in self.metrics}
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.comparison(self)
 
 
 def _cell(entry: Compared) -> str:

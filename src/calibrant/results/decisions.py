@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from calibrant._border.types import FloatArray
 from calibrant.results.base_rates import Population
 from calibrant.results.comparison import Interval
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 from calibrant.results.selective import CoverageAtRisk, RiskCoverage
 
 

@@ -1,13 +1,17 @@
 """Decisions that all drawings of reliability curves share: words, colours, points that are off or vague."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant._border.numerals import number, percent
 from calibrant._border.types import BoolArray
-from calibrant.results.curves import ReliabilityCurve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from calibrant.results.curves import ReliabilityCurve
 
 BLUE, RED = "#0072B2", "#D55E00"
 """Colours of a curve and of what is off: they stay apart for colour-blind readers and in print."""
@@ -50,7 +54,7 @@ WORDS = {
 """By the view of a curve."""
 
 
-def words_of(curves: Iterable[ReliabilityCurve], *, tilted: bool = False) -> Words:
+def words_of(curves: "Iterable[ReliabilityCurve]", *, tilted: bool = False) -> Words:
     """Return the words of a figure: confidence only if all of its curves are about it.
 
     A tilted figure shows the bias, prediction minus frequency: what was below the diagonal is above 0.
@@ -61,12 +65,12 @@ def words_of(curves: Iterable[ReliabilityCurve], *, tilted: bool = False) -> Wor
     return replace(words, vertical="Prediction minus frequency", above=words.below, below=words.above)
 
 
-def is_dense(curve: ReliabilityCurve) -> bool:
+def is_dense(curve: "ReliabilityCurve") -> bool:
     """Return whether the curve is drawn as a line rather than as points."""
     return len(curve.predicted) >= MANY_POINTS
 
 
-def judged_points(curve: ReliabilityCurve) -> tuple[BoolArray, BoolArray]:
+def judged_points(curve: "ReliabilityCurve") -> tuple[BoolArray, BoolArray]:
     """Mark the points that speak against calibration, and those whose confidence interval says little."""
     none = np.zeros(len(curve.predicted), dtype=bool)
     if curve.low is None or curve.high is None:
@@ -89,7 +93,7 @@ def runs(marked: BoolArray) -> list[slice]:
     return [slice(first, last) for first, last in edges.reshape(-1, 2).tolist() if last - first > 1]
 
 
-def limits_label(curve: ReliabilityCurve) -> str:
+def limits_label(curve: "ReliabilityCurve") -> str:
     """Say what the limits of the curve are.
 
     Examples
@@ -102,12 +106,12 @@ def limits_label(curve: ReliabilityCurve) -> str:
     return f"{percent(curve.level)} {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"
 
 
-def error_text(curve: ReliabilityCurve) -> str:
+def error_text(curve: "ReliabilityCurve") -> str:
     """Return the name and value of the curve's error; an empty text if it has none."""
     return "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
 
 
-def worst_first(curves: Sequence[ReliabilityCurve]) -> list[int]:
+def worst_first(curves: "Sequence[ReliabilityCurve]") -> list[int]:
     """Return the indices of the curves by descending error; curves without an error come last."""
     errors = [-1.0 if curve.error is None else curve.error.value for curve in curves]
     return sorted(range(len(errors)), key=lambda i: -errors[i])

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant._border.numerals import count, counted, significant
-from calibrant.results.reading import Readable, aligned
+from calibrant.results.readable import Readable, aligned
+
+if TYPE_CHECKING:
+    from calibrant.results.svg import Element
 
 OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
 """Suffixes of averages over classes. For two classes they are not shown first: class 1 determines class 0."""
@@ -59,6 +62,11 @@ class Estimate(Readable):
     value: float
     details: Mapping[str, Any] = field(default_factory=dict)
     about: Description | None = None
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.estimate(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -156,6 +164,11 @@ class Measures(Readable, Mapping[str, float]):
         rows = [(name, NONE if is_without_value(one) else significant(one.value, 4)) for name, one in named]
         notes = [f"\n  ({words})" for words in (*fit_caveats(named), *cautions(named))]
         return aligned(f"Measures of {counted(self.n_samples)}", rows) + "".join(notes)
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.measures(self)
 
 
 def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:

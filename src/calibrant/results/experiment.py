@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from calibrant._border.types import FloatArray
 from calibrant.results.comparison import Comparison
 from calibrant.results.learning import LearningCurve
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

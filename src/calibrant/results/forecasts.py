@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from calibrant._border.numerals import percent
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.estimate import Estimate
-from calibrant.results.reading import Readable, main_rows
+from calibrant.results.readable import Readable, main_rows
 
 if TYPE_CHECKING:
     from calibrant.results.assessment import TestResult
     from calibrant.results.comparison import Interval
+    from calibrant.results.svg import Element
     from calibrant.results.verdict import Verdict
 
 
@@ -45,6 +46,11 @@ class PITHistogram(Readable):
     n_samples: int
     level: float
 
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook, sketches
+
+        return [sketches.transforms(self), *notebook.all_fields(self, drawn=True)]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class QuantileCurve(Readable):
@@ -72,6 +78,11 @@ class QuantileCurve(Readable):
     n_samples: int
     level: float
     form: str
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook, sketches
+
+        return [sketches.quantiles(self), *notebook.all_fields(self, drawn=True)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -173,6 +184,11 @@ class ForecastAssessment(Readable):
 
     def _printed(self) -> list[tuple[str, str]]:
         return main_rows(self, self.limits)
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.assessment(self)
 
 
 def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named: Callable[[str], str]) -> list[str]:

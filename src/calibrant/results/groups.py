@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from calibrant._border.numerals import counted, decimals, significant
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

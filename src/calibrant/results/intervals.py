@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from calibrant._border.types import FloatArray
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from calibrant._border.numerals import counted, significant
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
+
+if TYPE_CHECKING:
+    from calibrant.results.svg import Element
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -79,3 +83,8 @@ class LearningCurve(Readable):
         """Return the points of this calibrator and metric, by size."""
         start = (self.calibrators.index(calibrator) * len(self.metrics) + self.metrics.index(metric)) * len(self.sizes)
         return self.points[start : start + len(self.sizes)]
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.learning(self)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant._border.types import FloatArray
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 WIDE = 1.96
 """Number of standard errors from an estimate to its 95% limits."""

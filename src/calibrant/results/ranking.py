@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

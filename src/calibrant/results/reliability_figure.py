@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from calibrant._border.numerals import percent
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant.results.curves import ReliabilityCurve
 from calibrant.results.drawing import is_dense, judged_points, limits_label, runs
+
+if TYPE_CHECKING:
+    from calibrant.results.curves import ReliabilityCurve
 
 FIRM = 0.98
 """The axis of a tilted figure fits the points nearest to 0 that stand for this share of the rows."""
@@ -54,7 +56,9 @@ class ReliabilityFigure:
     off_label: str
 
 
-def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: float | None = None) -> ReliabilityFigure:
+def reliability_figure(
+    curve: "ReliabilityCurve", *, tilted: bool = False, end: float | None = None
+) -> ReliabilityFigure:
     """Return the geometry of a curve.
 
     Parameters
@@ -97,7 +101,7 @@ def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: fl
     )
 
 
-def _heights(curve: ReliabilityCurve, *, tilted: bool) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+def _heights(curve: "ReliabilityCurve", *, tilted: bool) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
     """Return the heights of the points, and of their limits."""
     if not tilted:
         return curve.observed, curve.low, curve.high
@@ -113,7 +117,7 @@ def _lines(off: BoolArray, vague: BoolArray, *, is_line: bool) -> Mapping[Kind, 
     return {"faint": whole if vague.any() else [], "plain": runs(~vague)}
 
 
-def tilted_end(curves: Sequence[ReliabilityCurve]) -> float:
+def tilted_end(curves: "Sequence[ReliabilityCurve]") -> float:
     """Return the end of the vertical axis of tilted figures, which fits the points of all curves that `FIRM` selects.
 
     Examples
@@ -127,7 +131,7 @@ def tilted_end(curves: Sequence[ReliabilityCurve]) -> float:
     return max((reach for curve in curves for reach in _reaches(curve)), default=0.0) or 0.1
 
 
-def _reaches(curve: ReliabilityCurve) -> tuple[float, float]:
+def _reaches(curve: "ReliabilityCurve") -> tuple[float, float]:
     """Return the end of the axis that the points need, and the end that they need with their limits."""
     heights = [np.abs(h) for h in _heights(curve, tilted=True) if h is not None]
     return ROOM * _firm(heights[0], curve.weight), 1.1 * _firm(np.max(heights, axis=0), curve.weight)
@@ -154,7 +158,7 @@ class Strip:
     """The share of the rows in the tallest bar, as it is written beside it."""
 
 
-def spread(curve: ReliabilityCurve) -> Strip:
+def spread(curve: "ReliabilityCurve") -> Strip:
     """Return the distribution of the predictions.
 
     Heights are square roots, because nearly all rows of a confident model are at one end, and the others would vanish.

@@ -1,8 +1,12 @@
 """The verdict on a set of predictions."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from calibrant.results.reading import Readable
+from calibrant.results.readable import Readable
+
+if TYPE_CHECKING:
+    from calibrant.results.svg import Element
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -66,6 +70,11 @@ class Verdict(Readable):
     gave_away: str = ""
     part: str = ""
     slope: float | None = None
+
+    def _in_notebook(self) -> "list[Element]":
+        from calibrant.results import notebook
+
+        return notebook.sentences(self.headline, self.explanation)
 
 
 def state(verdict: Verdict) -> str:

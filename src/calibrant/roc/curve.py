@@ -10,7 +10,7 @@ from calibrant.binning.ties import starts_of_ties
 from calibrant.counts import Smoothing, as_smoothing
 from calibrant.results import CalibrationMap, ConvexHull, ROCCurve, ROCOutline
 from calibrant.roc.merging import merge_violators, pool, split_equal
-from calibrant.roc.ranking import as_ranking, as_scores
+from calibrant.roc.ranker_scores import as_ranking, as_scores
 
 
 def roc_curve(scores: object, labels: object, weights: object = None) -> ROCCurve:

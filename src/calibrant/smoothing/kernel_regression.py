@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
 
-from calibrant._border.names import Spellings
+from calibrant._border.spellings import Spellings
 from calibrant._border.types import FloatArray
 from calibrant._core.library import library
 from calibrant._core.line.beta import BetaSums

@@ -6,14 +6,13 @@ from typing import TypedDict
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.types import IntArray, Progress, Rng
-from calibrant.assessment.forecasts.limits import limits_of, range_seed
+from calibrant.assessment.forecasts.limits import assessed_interval, range_seed
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
 from calibrant.assessment.verdict.size import CONFIDENCE
-from calibrant.assessment.work import Steps, rows_by_group
+from calibrant.assessment.work import Steps, rows_by_group, settings_of
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import OmnibusTest, holm
@@ -115,11 +114,7 @@ def assess_forecasts(
         adjusted=holm({key: part.test.pvalue for key, part in parts.items()}) if parts else {},
         **_curves(forecasts),
         settings={
-            "version": __version__,
-            "resamples": n_resamples,
-            "seed": rng if isinstance(rng, int) else None,
-            "weighted": forecasts.is_weighted,
-            "tolerance": tolerance,
+            **settings_of(forecasts, n_resamples, tolerance, rng),
             "interval": interval_level(forecasts.distribution),
         },
     )
@@ -164,7 +159,7 @@ def _measured(
         found = metric.estimate(some)
         metrics[key] = found if rows is None else replace(found, details={**found.details, "rows": len(rows)})
         steps.add(1)
-        known = limits_of(metric, some, found.value, seed)
+        known = assessed_interval(metric, some, found.value, seed)
         if known is not None:
             limits[key] = known
         steps.add(1)

@@ -9,14 +9,14 @@ import numpy as np
 from calibrant import __version__
 from calibrant._border.types import Progress, Rng
 from calibrant.assessment.comparison_plan import Cell, results_of
-from calibrant.assessment.forecasts.limits import limits_of, range_seed
+from calibrant.assessment.forecasts.limits import assessed_interval, range_seed
 from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles
 from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits, unknown_difference
+from calibrant.intervals.means import hall_laws
 from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT, missing_for_forecasts
-from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import Metric, Sharpness
 from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import FAIR, suited_metrics
@@ -123,7 +123,7 @@ def _compared(
                 metric=key,
                 better=metric.better,
                 value=values[model, key],
-                interval=limits_of(metric, f, values[model, key], seed) if intervals else None,
+                interval=assessed_interval(metric, f, values[model, key], seed) if intervals else None,
                 difference=differences.get((model, key)),
             )
         )

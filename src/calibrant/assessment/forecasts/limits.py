@@ -27,7 +27,7 @@ def range_seed(rng: Rng) -> int:
     return rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
 
 
-def limits_of(metric: Metric, forecasts: Forecasts, value: float, seed: int) -> Interval | None:
+def assessed_interval(metric: Metric, forecasts: Forecasts, value: float, seed: int) -> Interval | None:
     """Return confidence limits of a metric or why there are none, and its range by chance; None if nothing is known.
 
     Parameters

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from calibrant._core.steps import told
+from calibrant._core.progress import told
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee
 from calibrant.calibrators.names import CalibratorTable

@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.hypotest.evidence.parts import BIAS, SLOPE, SPREAD, Evidence, Part, centred, inverse_deviation, log_odds
+from calibrant.hypotest.evidence.statistic import (
+    BIAS,
+    SLOPE,
+    SPREAD,
+    Evidence,
+    Part,
+    centred,
+    inverse_deviation,
+    log_odds,
+)
 from calibrant.predictions import Predictions
 from calibrant.resampling.event_counts import EventCells, fine_cells, thinned
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of, kind_of
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
-from calibrant.results.parts import PARTS, TestedParts, part_name
+from calibrant.results.omnibus_parts import PARTS, TestedParts, part_name
 
 LEVEL = 0.05
 """A p-value at or below this speaks against calibration."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.curves.forecasts import effective_rows
-from calibrant.hypotest.evidence.parts import centred, inverse_deviation
-from calibrant.hypotest.forecasts.scores import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid, mid_ranks
+from calibrant.hypotest.evidence.statistic import centred, inverse_deviation
+from calibrant.hypotest.forecasts.transform_cells import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid, mid_ranks
 from calibrant.hypotest.forecasts.transforms import Transforms
 
 ROWS = 4096

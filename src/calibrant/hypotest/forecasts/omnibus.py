@@ -14,7 +14,7 @@ from calibrant.hypotest.forecasts.transforms import Transforms, all_transforms
 from calibrant.hypotest.multiple import Combined, at_or_above, combined_pvalue
 from calibrant.results import TestResult
 from calibrant.results.forecasts import MEASURED, TIES
-from calibrant.results.parts import TestedPart, TestedParts, part_name
+from calibrant.results.omnibus_parts import TestedPart, TestedParts, part_name
 
 BROKEN = "broken at random by numbers derived from the data"
 """How ties are broken: regardless of the seed, so that all commands break them alike."""

@@ -10,7 +10,7 @@ from calibrant.curves.forecasts import effective_rows
 from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts.samples import Drawn
 from calibrant.forecasts.transform import level_shares, pit_limits
-from calibrant.hypotest.forecasts.scores import Grid, column_grid, places, rank_grid, usual_grid
+from calibrant.hypotest.forecasts.transform_cells import Grid, column_grid, places, rank_grid, usual_grid
 from calibrant.metrics.forecast_metric import nearest
 from calibrant.metrics.forecast_table import central_pairs, known_levels
 

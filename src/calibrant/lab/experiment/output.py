@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,7 +90,7 @@ def load_result(folder: str | os.PathLike[str]) -> ExperimentResult:
         raise InputError(f"{printable(path)} is damaged. Run the experiment again to repair it.") from error
 
 
-def _learning_curve(record: dict[str, Any]) -> LearningCurve:
+def _learning_curve(record: Mapping[str, Any]) -> LearningCurve:
     return revive(LearningCurve, record, points=tuple(revive(LearningPoint, entry) for entry in record["points"]))
 
 

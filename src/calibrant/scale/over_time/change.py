@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant._core.isotonic import isotonic_regression
-from calibrant._core.laws import expit
+from calibrant._core.laws import expit, logit
 from calibrant.results import Change, Repair, RepairCandidate, WatchedDay
 from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.cells import Cells, merged
@@ -119,7 +119,7 @@ def fit_steps(cells: Cells) -> Steps:
     first = isotonic_regression(events / count, weights=count).blocks[:-1]
     total, hits = np.add.reduceat(count, first), np.add.reduceat(events, first)
     chance = np.clip(hits / total, 0.5 / (total[0] + 1), 1 - 0.5 / (total[-1] + 1))
-    return Steps(x[first], np.log(chance) - np.log1p(-chance))
+    return Steps(x[first], logit(chance))
 
 
 def describe(found: FoundRepair, before: Line | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from calibrant._border.types import FloatArray
+from calibrant._core.newton import Curve, descend
 from calibrant._core.roots import root
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.evidence import log_sum, posterior
@@ -83,14 +84,6 @@ def _before(values: FloatArray) -> FloatArray:
     return np.vstack([np.zeros(values.shape[1:]), np.cumsum(values, axis=0)])
 
 
-class Height(NamedTuple):
-    """A convex function on the disc with its derivatives."""
-
-    value: float
-    gradient: FloatArray
-    curvature: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class Look:
     """What has been seen until one day, as a function on the disc.
@@ -109,7 +102,7 @@ class Look:
     starts: FloatArray
     idle: float
 
-    def __call__(self, v: FloatArray) -> Height:
+    def __call__(self, v: FloatArray) -> Curve:
         """Return the log-evidence against the line at v, with its derivatives."""
         value, d1, d2, d11, d12, d22 = (self.surfaces @ bases(v)).T
         logs = np.append(self.starts - value, self.idle)
@@ -117,35 +110,33 @@ class Look:
         slope, curvature = np.stack([d1, d2], axis=1), np.stack([d11, d12, d12, d22])
         gradient = -share @ slope
         total = (slope.T * share) @ slope - np.outer(gradient, gradient) - (curvature @ share).reshape(2, 2)
-        return Height(float(log_sum(logs)), gradient, total)
+        return float(log_sum(logs)), gradient, total
 
 
 def _minimum(look: Look, v: FloatArray) -> tuple[FloatArray, float]:
     """Return where the function is least on the disc, and a bound of it from below."""
-    here = look(v)
-    for _ in range(MAX_ITERATIONS):
-        if _missing(v, here) < CLOSE:
-            break
-        step = _towards(v, here) - v
-        promise = float(here.gradient @ step)
-        there = look(v + step)
-        while there.value > here.value + 1e-4 * promise and np.abs(step).max() > 1e-14:
-            step, promise = step / 2, promise / 2
-            there = look(v + step)
-        v, here = v + step, there
-    return v, here.value - _missing(v, here)
+    found = descend(
+        look,
+        lambda x, here: _towards(x, here) - x,
+        v,
+        last=0.0,
+        max_iter=MAX_ITERATIONS,
+        close=lambda x, here: _missing(x, here[1]) < CLOSE,
+    )
+    return found.x, found.value - _missing(found.x, found.gradient)
 
 
-def _missing(v: FloatArray, here: Height) -> float:
-    """Return how much lower a convex function with these derivatives can be anywhere on the disc."""
-    return max(0.0, float(here.gradient @ v + np.linalg.norm(here.gradient)))
+def _missing(v: FloatArray, gradient: FloatArray) -> float:
+    """Return how much lower a convex function with this gradient at v can be anywhere on the disc."""
+    return max(0.0, float(gradient @ v + np.linalg.norm(gradient)))
 
 
-def _towards(v: FloatArray, here: Height) -> FloatArray:
+def _towards(v: FloatArray, here: Curve) -> FloatArray:
     """Return the minimum on the disc of the quadratic function with these derivatives at v."""
-    scales, axes = np.linalg.eigh(here.curvature)
+    _, gradient, curvature = here
+    scales, axes = np.linalg.eigh(curvature)
     scales = np.maximum(scales, 1e-12)
-    pull = axes.T @ (here.curvature @ v - here.gradient)
+    pull = axes.T @ (curvature @ v - gradient)
 
     def excess(more: float) -> float:
         return float(np.linalg.norm(pull / (scales + more))) - 1

@@ -12,9 +12,9 @@ from calibrant import Forecasts, Normal, Predictions, assess, compare, learning_
 from calibrant.curves import classwise_curves, cumulative_curve, kernel_curve, pit_histogram, quantile_curve
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ECE, NLL, decompose
-from calibrant.report.notebook import MOST_ROWS, notebook_html
 from calibrant.results import Assessment, ClassSummary, Estimate, ForecastAssessment, TestResult, Verdict
 from calibrant.results.drawing import RED
+from calibrant.results.notebook import MOST_ROWS
 from simulate import calibrated
 
 ALLOWED = {
@@ -103,8 +103,8 @@ def test_numbers_are_those_of_the_result():
 
 def test_a_verdict_alone_has_no_empty_table():
     alone = assess(calibrated(n=50, k=3), sections=(), n_resamples=19, rng=0)
-    assert alone.verdict.headline in notebook_html(alone)
-    assert "<table" not in notebook_html(alone)
+    assert alone.verdict.headline in alone._repr_html_()
+    assert "<table" not in alone._repr_html_()
 
 
 def test_curves_have_a_figure_and_no_row_of_arrays():
@@ -167,10 +167,10 @@ def test_values_that_do_not_belong_never_raise(value):
 
 
 def test_a_failure_falls_back_to_the_plain_text(monkeypatch):
-    monkeypatch.setattr("calibrant.report.notebook.notebook_html", lambda _: 1 / 0)
+    monkeypatch.setattr("calibrant.results.notebook.estimate", lambda _: 1 / 0)
     assert Estimate(name="x", value=1.0)._repr_html_() is None
 
 
 def test_jinja_is_not_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert "<table>" in notebook_html(Estimate(name="x", value=1.0))
+    assert "<table>" in Estimate(name="x", value=1.0)._repr_html_()

@@ -1,54 +1,36 @@
-"""Results as small tables and figures for notebooks, without style sheet, script or template engine."""
+"""What results show in notebooks: small tables, without style sheet, script or template engine.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+All text is escaped. Each kind of result names its function here in `Readable._in_notebook`; others show their fields.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant._border import numerals as text
-from calibrant.report.sketches import SKETCHES
-from calibrant.report.svg import Element, element
-from calibrant.results import (
-    Assessment,
-    ClasswiseCurves,
-    Comparison,
-    Estimate,
-    ForecastAssessment,
-    ForecastRecommendation,
-    LearningCurve,
-    Measures,
-    Page,
-    Recommendation,
-    TestResult,
-    Verdict,
-    names,
-)
+from calibrant.results import names
 from calibrant.results.drawing import worst_first
-from calibrant.results.parts import parts_in_words
+from calibrant.results.omnibus_parts import parts_in_words
+from calibrant.results.svg import Element, element
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from calibrant.results.advice import ForecastRecommendation, Recommendation
+    from calibrant.results.assessment import Assessment, Page, TestResult
+    from calibrant.results.comparison import Comparison
+    from calibrant.results.curves import ClasswiseCurves
+    from calibrant.results.estimate import Estimate, Measures
+    from calibrant.results.forecasts import ForecastAssessment
+    from calibrant.results.learning import LearningCurve
 
 FEW_METRICS = 6
 """Number of metrics that an assessment shows at first."""
 
 MOST_ROWS = 60
 """A table with more rows is cut off, and says so."""
-
-
-def notebook_html(result: object) -> str:
-    """Return a result as HTML that holds only escaped text and inline figures.
-
-    Parameters
-    ----------
-    result : result
-        Any result; those without a table of their own are shown field by field.
-    """
-    parts = [*TABLES.get(type(result), _fields)(result)]
-    if type(result) in SKETCHES:
-        parts.insert(0, SKETCHES[type(result)](result))
-    return element("div", *parts).__html__()
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Element:
@@ -90,9 +72,9 @@ def _described(value: object) -> str:
     return type(value).__name__
 
 
-def _fields(result: "DataclassInstance") -> list[Element]:
+def all_fields(result: "DataclassInstance", *, drawn: bool = False) -> list[Element]:
+    """Show the fields; below a figure, only what the figure does not say."""
     values = {f.name: getattr(result, f.name) for f in fields(result) if f.name != "details"}
-    drawn = type(result) in SKETCHES  # Then only what the figure does not say is written.
     rows = [(key, _value(value)) for key, value in values.items() if not (drawn and _is_long(value))]
     rows += [(str(key), _value(value)) for key, value in getattr(result, "details", {}).items()]
     return [_table((type(result).__name__, ""), rows)]
@@ -103,12 +85,14 @@ def _is_long(value: object) -> bool:
     return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))
 
 
-def _estimate(result: Estimate) -> list[Element]:
+def estimate(result: "Estimate") -> list[Element]:
+    """Show the value and its details."""
     rows = [(result.name, _value(result.value)), *((str(k), _value(v)) for k, v in result.details.items())]
     return [_table(("metric", "value"), rows)]
 
 
-def _test(result: TestResult) -> list[Element]:
+def test(result: "TestResult") -> list[Element]:
+    """Show the p-value, and what the statistic is made of."""
     smallest = result.details.get("smallest_pvalue")
     rows = [
         ("test", result.name),
@@ -123,16 +107,13 @@ def _test(result: TestResult) -> list[Element]:
     return [_table(("TestResult", ""), rows)]
 
 
-def _sentences(headline: str, *others: str) -> list[Element]:
+def sentences(headline: str, *others: str) -> list[Element]:
+    """Show a bold sentence and others below it."""
     bold = element("p", element("b", names.printable(headline)))
     return [bold, *(element("p", names.printable(other)) for other in others if other)]
 
 
-def _verdict(result: Verdict) -> list[Element]:
-    return _sentences(result.headline, result.explanation)
-
-
-def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
+def _metrics(metrics: Mapping[str, "Estimate"]) -> list[Element]:
     """Show the first few metrics, and all on request; nothing where none was computed."""
     if not metrics:
         return []
@@ -144,23 +125,27 @@ def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
     return [_table(head, rows[:FEW_METRICS]), more]
 
 
-def _measures(result: Measures) -> list[Element]:
+def measures(result: "Measures") -> list[Element]:
+    """Show the metrics with their values."""
     return [_table(("metric", "value"), [(name, _value(value)) for name, value in result.items()])]
 
 
-def _page(result: Page) -> list[Element]:
+def page(result: "Page") -> list[Element]:
     """Show the page in a sandboxed frame, which cannot reach the notebook."""
     style = "width: 100%; height: 40em; border: 1px solid #ccc"
     sandbox = "allow-scripts allow-downloads"
     return [element("iframe", "", srcdoc=result.html, sandbox=sandbox, style=style, title=result.title)]
 
 
-def _assessment(result: Assessment | ForecastAssessment) -> list[Element]:
+def assessment(result: "Assessment | ForecastAssessment") -> list[Element]:
+    """Show the verdict and the first metrics."""
     title = element("p", f"{names.name(result.name)}: {text.count(result.n_samples)} rows")
-    return [title, *_verdict(result.verdict), *_metrics(result.metrics)]
+    said = sentences(result.verdict.headline, result.verdict.explanation)
+    return [title, *said, *_metrics(result.metrics)]
 
 
-def _comparison(result: Comparison) -> list[Element]:
+def comparison(result: "Comparison") -> list[Element]:
+    """Show every metric of every model, with the difference from the baseline."""
     rows = []
     for metric in result.metrics:
         row = [metric]
@@ -178,7 +163,8 @@ def _comparison(result: Comparison) -> list[Element]:
     return [_table(("metric", *result.models), rows), element("p", note)]
 
 
-def _recommendation(result: Recommendation) -> list[Element]:
+def recommendation(result: "Recommendation") -> list[Element]:
+    """Show the advice, its reasons and the candidates."""
     head = ("calibrator", f"loss ({result.score})", "accuracy", "ECE", "classes changed", "over doing nothing")
     rows = [
         (
@@ -191,10 +177,11 @@ def _recommendation(result: Recommendation) -> list[Element]:
         )
         for one in result.candidates
     ]
-    return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
+    return [*sentences(result.headline, *result.reasons), _table(head, rows)]
 
 
-def _forecast_recommendation(result: ForecastRecommendation) -> list[Element]:
+def forecast_recommendation(result: "ForecastRecommendation") -> list[Element]:
+    """Show the advice, its reasons and the candidates."""
     head = ("calibrator", f"loss ({result.score})", "MACE", "coverage of 90%", "over doing nothing")
     rows = [
         (
@@ -206,32 +193,17 @@ def _forecast_recommendation(result: ForecastRecommendation) -> list[Element]:
         )
         for one in result.candidates
     ]
-    return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
+    return [*sentences(result.headline, *result.reasons), _table(head, rows)]
 
 
-def _classwise(result: ClasswiseCurves) -> list[Element]:
+def classwise(result: "ClasswiseCurves") -> list[Element]:
+    """Show the error of every class, the largest first."""
     rows = [(result.names[k], _value(result.curves[k].error)) for k in worst_first(result.curves)]
     return [_table(("class", "error"), rows)]
 
 
-def _learning(result: LearningCurve) -> list[Element]:
+def learning(result: "LearningCurve") -> list[Element]:
+    """Show the points of all curves."""
     head = ("calibrator", "metric", "rows", "value", "change")
     points = result.points
     return [_table(head, [(p.calibrator, p.metric, _value(p.size), _value(p.value), _value(p.change)) for p in points])]
-
-
-TABLES: dict[type, Callable[[Any], list[Element]]] = {
-    Assessment: _assessment,
-    ClasswiseCurves: _classwise,
-    Comparison: _comparison,
-    Estimate: _estimate,
-    ForecastAssessment: _assessment,
-    ForecastRecommendation: _forecast_recommendation,
-    LearningCurve: _learning,
-    Measures: _measures,
-    Page: _page,
-    Recommendation: _recommendation,
-    TestResult: _test,
-    Verdict: _verdict,
-}
-"""What each kind of result shows; others show their fields."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions
-from calibrant._core.steps import listening, portion, tell, told
+from calibrant._core.progress import listening, portion, tell, told
 from calibrant.calibrators import CALIBRATORS
 from calibrant.groups import GroupBoosting, GroupSearch
 

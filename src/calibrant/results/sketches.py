@@ -1,19 +1,22 @@
 """Small figures of results that carry their own colours, for pages whose style is not ours."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.report import svg
-from calibrant.report.diagram import bars, small_curve
-from calibrant.report.svg import Element, Scale, element
-from calibrant.report.thin import thin_curve
-from calibrant.results import CumulativeCurve, PITHistogram, QuantileCurve, ReliabilityCurve
+from calibrant.results import svg
 from calibrant.results.drawing import BLUE, RED, WORDS
 from calibrant.results.reliability_figure import reliability_figure, spread
+from calibrant.results.reliability_svg import bars, small_curve
+from calibrant.results.svg import Element, Scale, element
+from calibrant.results.thinning import thin_curve
+
+if TYPE_CHECKING:
+    from calibrant.results.curves import CumulativeCurve, ReliabilityCurve
+    from calibrant.results.forecasts import PITHistogram, QuantileCurve
 
 SIDE, LEFT, BELOW, STRIP = 200.0, 56.0, 34.0, 14.0
 MOST_POINTS = 300
@@ -70,7 +73,7 @@ def _unit() -> tuple[Scale, Scale]:
     return Scale(0, 1, LEFT, LEFT + SIDE), Scale(0, 1, SIDE + 6, 6)
 
 
-def _reliability(curve: ReliabilityCurve) -> Element:
+def reliability(curve: "ReliabilityCurve") -> Element:
     """Draw what the page draws, with the points that are off in red."""
     (x, y), curve, words = _unit(), thin_curve(curve), WORDS[curve.view]
     marks = [
@@ -82,7 +85,8 @@ def _reliability(curve: ReliabilityCurve) -> Element:
     return _frame(x, y, (words.horizontal, words.vertical), marks, 2 * STRIP)
 
 
-def _quantiles(curve: QuantileCurve) -> Element:
+def quantiles(curve: "QuantileCurve") -> Element:
+    """Draw observed against nominal coverage, with the limits of chance."""
     x, y = _unit()
     at, (low, high) = _pixels(x, curve.nominal), (_pixels(y, limit) for limit in (curve.low, curve.high))
     marks = [svg.band(at, low, high, "band"), svg.line(x(0), y(0), x(1), y(1), "diagonal")]
@@ -90,7 +94,8 @@ def _quantiles(curve: QuantileCurve) -> Element:
     return _frame(x, y, ("nominal coverage", "observed"), [*marks, line])
 
 
-def _cumulative(curve: CumulativeCurve) -> Element:
+def cumulative(curve: "CumulativeCurve") -> Element:
+    """Draw the running sum, and two standard deviations of its end to either side."""
     ends = np.append(curve.cumulative, [-2 * curve.sigma, 2 * curve.sigma])
     low, high = float(ends.min()), float(ends.max())
     room = 0.05 * (high - low) or 1.0
@@ -101,7 +106,8 @@ def _cumulative(curve: CumulativeCurve) -> Element:
     return _frame(x, y, ("share of rows", "sum of outcome - prediction"), marks)
 
 
-def _pit(histogram: PITHistogram) -> Element:
+def transforms(histogram: "PITHistogram") -> Element:
+    """Draw the counts as bars, red beyond the limits of chance."""
     top = 1.1 * float(max(histogram.count.max(), histogram.high.max()))
     x, y = Scale(0, 1, LEFT, LEFT + SIDE), Scale(0, top, SIDE + 6, 6)
     edges = [*histogram.lower.tolist(), float(histogram.upper[-1])]
@@ -113,12 +119,3 @@ def _pit(histogram: PITHistogram) -> Element:
     ]
     flat = svg.line(x(0), y(histogram.expected), x(1), y(histogram.expected), "diagonal")
     return _frame(x, y, ("probability integral transform", "targets"), [*marks, flat])
-
-
-SKETCHES: dict[type, Callable[[Any], Element]] = {
-    CumulativeCurve: _cumulative,
-    PITHistogram: _pit,
-    QuantileCurve: _quantiles,
-    ReliabilityCurve: _reliability,
-}
-"""The figure of each kind of result that has one."""

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.laws import logit
 from calibrant.predictions import Predictions
 
 SMALLEST = 1e-12
@@ -65,8 +66,7 @@ class Evidence(ABC):
 
 def log_odds(probs: FloatArray) -> FloatArray:
     """Return log(p / (1 - p)), clipped."""
-    clipped = np.clip(probs, SMALLEST, 1 - SMALLEST)
-    return np.log(clipped) - np.log1p(-clipped)
+    return logit(np.clip(probs, SMALLEST, 1 - SMALLEST))
 
 
 def centred(coefficients: FloatArray, variances: FloatArray) -> FloatArray:

@@ -1,19 +1,21 @@
 """How results print: as a few aligned lines without arrays, and in notebooks as HTML."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import partial
-from importlib import import_module
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calibrant._border.numerals import between, count, is_at, significant
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from calibrant.results.assessment import Assessment
     from calibrant.results.forecasts import ForecastAssessment
+    from calibrant.results.svg import Element
 
 WIDTH = 88
 """Longer lines are broken."""
@@ -31,6 +33,8 @@ LONGEST_TEXT = 1000
 class Readable:
     """A result that prints its fields, one per line; of long fields it prints the size."""
 
+    __dataclass_fields__: "ClassVar[dict[str, Field[object]]]"
+
     def __repr__(self) -> str:
         return aligned(type(self).__name__, self._printed())
 
@@ -44,10 +48,17 @@ class Readable:
         It never raises: an error in a table must not keep anyone from seeing a number.
         """
         try:
-            # By its name, as pages are made from results: a notebook asks the result itself.
-            return str(import_module("calibrant.report.notebook").notebook_html(self))
+            from calibrant.results.svg import element
+
+            return element("div", *self._in_notebook()).__html__()
         except Exception:  # noqa: BLE001 (the notebook falls back to the plain text)
             return None
+
+    def _in_notebook(self) -> "list[Element]":
+        """Return the figures and tables that a notebook shows, by default a table of the fields."""
+        from calibrant.results.notebook import all_fields
+
+        return all_fields(self)
 
 
 def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
@@ -73,7 +84,7 @@ def main_rows(result: "Assessment | ForecastAssessment", limits: Mapping[str, ob
     return [*rows, ("and", ", ".join(name for name in held if name not in main))]
 
 
-def shown(result: Any) -> list[tuple[str, object]]:
+def shown(result: "DataclassInstance") -> list[tuple[str, object]]:
     """Return the fields that are not empty."""
     found = [(f.name, getattr(result, f.name)) for f in fields(result)]
     return [(name, value) for name, value in found if not _is_empty(value)]

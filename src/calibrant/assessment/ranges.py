@@ -1,20 +1,19 @@
-"""Confidence limits of one set of predictions and the range of errors by chance, within bounds on their time."""
+"""The range of errors by chance, over labels drawn from the predictions, within bounds on its time."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, IntArray, Progress
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.threads import in_order
 from calibrant.assessment.many_rows import summarised
-from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
-from calibrant.intervals import has_range, known_interval
+from calibrant.assessment.verdict.size import NO_RESAMPLING
+from calibrant.intervals import has_range
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import redraw_labels
-from calibrant.results import Estimate, Interval
 
 MOST_REDRAWS, FEWEST_REDRAWS = 99, 39
 """Redraws of the labels for the range of errors by chance, which is for information only."""
@@ -38,66 +37,28 @@ LEAST_ROWS = 1000
 """A class with fewer rows takes as much time as this many."""
 
 
-def limits_of(
+def has_quick_range(metric: Metric, predictions: Predictions) -> bool:
+    """Return whether the metric is an error that chance makes positive, and that is redrawn in little time."""
+    return has_range(metric, predictions, NO_RESAMPLING) and _is_quick(metric, predictions)
+
+
+def values_by_chance(
     predictions: Predictions,
     metrics: Mapping[str, Metric],
-    estimates: Mapping[str, Estimate],
-    null: Mapping[str, FloatArray | None],
     n_resamples: int,
-    rng: np.random.Generator,
-    *,
-    progress: Progress,
-) -> dict[str, Interval]:
-    """Return confidence limits of the metrics with a valid method, and the range of errors by chance, by name.
-
-    Errors that chance makes positive have no limits, only their range over labels drawn from the predictions.
-
-    Parameters
-    ----------
-    predictions : Predictions
-    metrics : mapping of str to Metric
-    estimates : mapping of str to Estimate
-        Values of the metrics that have one.
-    null : mapping of str to array
-        Values of some metrics for labels drawn from the predictions, if they are known already.
-    n_resamples : int
-        Largest number of redraws for the other metrics; at most 99, and with more than 4000 rows fewer, down to 39.
-    rng : Generator
-    progress : callable
-        Called with (metrics done, metrics in all); redrawn metrics count twice.
-    """
-    wanted = {
-        key: metrics[key]
-        for key in estimates
-        if null.get(key) is None
-        and has_range(metrics[key], predictions, NO_RESAMPLING)
-        and _is_quick(metrics[key], predictions)
-    }
-    affordable = int(np.clip(RANGE_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
-    total, found = len(wanted) + len(estimates), dict[str, Interval]()
-    ranges = _ranges(predictions, wanted, min(affordable, n_resamples), rng, lambda done: progress(done, total))
-    null = {**null, **ranges}
-    for done, (key, estimate) in enumerate(estimates.items(), start=len(wanted)):
-        progress(done, total)
-        own = null.get(key)
-        limits = known_interval(predictions, metrics[key], estimate.value, CONFIDENCE, NO_RESAMPLING, rng, own)
-        if limits is not None:
-            found[key] = limits
-    return found
-
-
-def _ranges(
-    predictions: Predictions,
-    metrics: Mapping[str, Metric],
-    n_redraws: int,
     rng: np.random.Generator,
     report: Callable[[int], None],
 ) -> dict[str, FloatArray]:
-    """Return values of errors for labels drawn from the predictions.
+    """Return values of errors, by name, for labels drawn from the predictions.
+
+    There are at most `n_resamples` redraws and at most 99; with more than 4000 rows fewer, down to 39. `report` is
+    called with the number of metrics done.
 
     Errors of the confidence need only whether the predicted class is right. Binned errors of many rows need only the
     number of events in cells, and so do all errors of the confidence of a million rows. All others share the labels.
     """
+    affordable = int(np.clip(RANGE_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
+    n_redraws = min(affordable, n_resamples)
     whole, confidence, *counts = rng.spawn(2 + len(metrics))
     found: dict[str, FloatArray] = {}
     by_labels: dict[Predictions, dict[str, Metric]] = {}
