@@ -8,10 +8,12 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.intervals.by_chance import is_positive_by_chance
 from calibrant.intervals.debiased import debiased_difference
+from calibrant.intervals.paired_shares import PairedShares
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import (
     CLUSTERS,
     DIFFERENT,
+    EQUAL,
     FEWEST_DIFFERENT,
     FEWEST_OF_EITHER,
     INDEPENDENT,
@@ -92,13 +94,14 @@ def difference_limits(
 ) -> dict[Key, DifferenceLimits]:
     """Return the limits of all differences for which there is a better method than percentiles, or none are valid.
 
-    - Finite scores: Student's law of the mean difference of the rows, corrected for skewness.
+    - Finite scores: Student's law of the mean difference of the rows, corrected for skewness; for accuracy with fewer
+      than 20 rows that differ, Tango's score interval of paired shares.
     - Slope, intercept, O/E and areas: the sandwich of the differences of influences.
     - Debiased root-mean-square errors: `debiased_difference`.
     - Other calibration errors that chance makes positive: none, because the bias by chance does not cancel.
 
     There are no limits either if neither model is expected to be wrong in enough rows, or fills the bins; if only a few
-    rows differ in their score; or for calibration errors of rows in clusters.
+    rows, or none, differ in a score other than accuracy; or for calibration errors of rows in clusters.
     """
     found = {}
     for key, pair in pairs.items():
@@ -120,11 +123,25 @@ def _known(pair: Pair, level: float, bootstrap: Bootstrap) -> DifferenceLimits |
     rows = _of_rows(pair)
     if rows is None:
         return None
-    differ = int(np.count_nonzero(rows[pair.first.weights > 0]))  # If none does, the difference is 0 with certainty.
-    if 0 < differ < FEWEST_DIFFERENT:
-        return unknown_difference(DIFFERENT)
-    (law,) = hall_laws(rows[:, None], pair.first.weights, bootstrap)
-    return _by_law(law, level, "hall")
+    return mean_difference(rows, pair.first.weights, pair.metric, level, bootstrap)
+
+
+def mean_difference(
+    rows: FloatArray, weights: FloatArray, metric: Metric, level: float, bootstrap: Bootstrap
+) -> DifferenceLimits:
+    """Return the limits of the mean of finite differences of rows.
+
+    A few rows that differ, or none, say little about how much other rows differ. Only shares have limits then, since no
+    row of these can differ by more than 1 (`PairedShares`).
+    """
+    present = weights > 0
+    if int(np.count_nonzero(rows[present])) < FEWEST_DIFFERENT:
+        if metric.limits != "wilson" or bootstrap.clusters is not None:
+            return unknown_difference(DIFFERENT)
+        shares = PairedShares.of(rows[present], weights[present])
+        return DifferenceLimits(*shares.limits(level), shares.pvalue(), "tango")
+    (law,) = hall_laws(rows[:, None], weights, bootstrap)
+    return _by_law(law, level, "hall") if law.error > 0 else unknown_difference(EQUAL)
 
 
 def _by_law(law: StudentLaw, level: float, method: str) -> DifferenceLimits:

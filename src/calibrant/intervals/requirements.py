@@ -47,7 +47,7 @@ MANY = 50
 """With this many wrong rows observed, the expected number does not matter."""
 
 FEWEST_DIFFERENT = 20
-"""Least number of rows that differ in their score, for limits of a difference of means."""
+"""Least number of rows that differ in their score, for limits of a difference of means that are not shares."""
 
 FEWEST_CLUSTERS = 30
 """Least number of clusters, if rows come in clusters."""
@@ -63,6 +63,7 @@ MOST_PAIRED_CLASSES = 2 * 10**7
 
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
+EQUAL = "all rows differ by the same amount, which shows nothing of how much others differ"
 DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
 
 
