@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import chi2, multinomial
 
-from calibrant import Forecasts, Normal, Predictions, compare
+from calibrant import Forecasts, Normal, Predictions, compare, interval
 from calibrant.intervals.paired_shares import PairedShares
 
 
@@ -93,7 +93,22 @@ def test_a_difference_that_is_the_same_in_every_row_has_no_limits():
     first, second = (Predictions(np.where(labels == 1, p, 1 - p), labels) for p in (0.4, 0.45))
     difference = compare({"a": second, "b": first}, ["brier"]).entry("b", "brier").difference
     assert difference.low is None
-    assert difference.reason.startswith("all rows differ by the same amount")
+    assert difference.reason.startswith("nothing in these rows varies")
+
+
+def test_limits_of_no_width_are_refused():
+    p = Predictions(np.full(400, 0.5), np.tile([0, 1], 200))
+    for metric in ("nll", "brier", "squared-error"):
+        found = interval(p, metric)
+        assert (found.low, found.high, found.method) == (None, None, "none")
+        assert found.reason.startswith("nothing in these rows varies")
+        assert interval(p, metric, "hall").low == pytest.approx(found.value, rel=1e-12)  # Asked for by name.
+    found = compare({"a": p, "b": p}, ["rms-debiased", "in-the-large", "resolution", "aurc"], n_resamples=19)
+    for entry in found.entries[4:]:
+        assert (entry.difference.low, entry.difference.pvalue) == (None, 1.0)
+        assert entry.difference.reason
+    asked = compare({"a": p, "b": p}, ["brier"], n_resamples=39, differences="percentile").entry("b", "brier")
+    assert (asked.difference.low, asked.difference.high) == (0, 0)
 
 
 def test_forecasts_that_cover_the_same_targets_may_differ_elsewhere():

@@ -117,7 +117,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
 
     - if neither model has 15 wrong rows expected and 4 observed, or 50 observed;
     - if neither model fills the bins of a debiased error, or rows come in clusters, for which such errors have none;
-    - if fewer than 20 rows, or none, differ in a score other than accuracy, or all differ by the same amount;
+    - if fewer than 20 rows, or none, differ in a score other than accuracy, or the limits would have no width;
     - if there are fewer than 30 clusters;
     - if weights are so unequal that fewer than 20 rows determine the variance.
 

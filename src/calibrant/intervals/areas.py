@@ -48,7 +48,7 @@ def conditional_ratio(count: float, least: float, tail: float, rows: float = mat
     >>> round(conditional_ratio(12, 10, 0.025), 3), round(conditional_ratio(30, 10, 0.025), 3)
     (0.297, 1.0)
     >>> round(conditional_ratio(12, 10, 0.025, rows=20), 3), round(conditional_ratio(20, 10, 0.025, rows=20), 3)
-    (0.432, 1.0)
+    (0.458, 1.0)
     """
     if _condition_is_certain(count, least, tail):
         return 1.0

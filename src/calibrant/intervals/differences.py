@@ -8,12 +8,12 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.intervals.by_chance import is_positive_by_chance
 from calibrant.intervals.debiased import debiased_difference
+from calibrant.intervals.limits import NO_WIDTH, Limits
 from calibrant.intervals.paired_shares import PairedShares
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import (
     CLUSTERS,
     DIFFERENT,
-    EQUAL,
     FEWEST_DIFFERENT,
     FEWEST_OF_EITHER,
     INDEPENDENT,
@@ -80,10 +80,17 @@ def percentiles(replicates: FloatArray, base: FloatArray, level: float) -> Diffe
 
 
 def around(limits: DifferenceLimits, value: float) -> DifferenceLimits:
-    """Return the limits if they contain the value; otherwise none, with the reason."""
+    """Return the limits if they contain the value and have a width; otherwise none, with the reason."""
     if limits.low is None or limits.high is None or limits.low <= value <= limits.high:
-        return limits
+        return of_some_width(limits)
     return unknown_difference(BESIDE)
+
+
+def of_some_width(limits: DifferenceLimits) -> DifferenceLimits:
+    """Return the limits, or none with the reason if they have no width."""
+    if limits.low is None or limits.high is None or Limits(limits.low, limits.high).has_width:
+        return limits
+    return unknown_difference(NO_WIDTH)
 
 
 def difference_limits(
@@ -108,7 +115,7 @@ def difference_limits(
         missing = _what_is_missing(pair, bootstrap)
         known = unknown_difference(missing) if missing else _known(pair, level, bootstrap)
         if known is not None:
-            found[key] = known
+            found[key] = of_some_width(known)
     return found
 
 
@@ -141,7 +148,7 @@ def mean_difference(
         shares = PairedShares.of(rows[present], weights[present])
         return DifferenceLimits(*shares.limits(level), shares.pvalue(), "tango")
     (law,) = hall_laws(rows[:, None], weights, bootstrap)
-    return _by_law(law, level, "hall") if law.error > 0 else unknown_difference(EQUAL)
+    return of_some_width(_by_law(law, level, "hall"))
 
 
 def _by_law(law: StudentLaw, level: float, method: str) -> DifferenceLimits:

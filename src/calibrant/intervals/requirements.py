@@ -63,7 +63,6 @@ MOST_PAIRED_CLASSES = 2 * 10**7
 
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
-EQUAL = "all rows differ by the same amount, which shows nothing of how much others differ"
 DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
 
 
