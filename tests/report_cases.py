@@ -212,6 +212,7 @@ def advised(method="ts", *, headline="Use ts: the loss falls.", reason="It is th
         over_alternative=None,
         keep_argmax=False,
         score="nll",
+        tolerance=0.001,
         n_samples=1500,
         n_classes=3,
         n_folds=5,

@@ -6,11 +6,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import entropy
 
 from calibrant import InputError, Predictions, as_record, compare, recommend, to_frame
 from calibrant.advice import RULE, shortlist
 from calibrant.advice.choice import choose
 from calibrant.advice.cross_fit import cross_fit, draw_folds
+from calibrant.advice.plan import Plan
 from calibrant.advice.reasons import decided_by, differences_in_words, disagreement, headline
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import (
@@ -576,3 +578,29 @@ def test_the_limits_of_a_difference_are_those_of_compare():
     compared = compare({"p": p, "other": other}, ["nll"], rng=0).entry("other", "nll").difference
     assert (advised.low, advised.high) == pytest.approx((compared.low, compared.high), rel=1e-12)
     assert advised.pvalue == pytest.approx(compared.pvalue, rel=1e-9)
+
+
+def test_with_rare_events_only_a_part_of_what_there_is_to_gain_is_given_up_for_simplicity():
+    plan = Plan("nll", 5, 99, 0.95)
+    rare = Predictions(np.full(20_000, 0.001), (np.arange(20_000) < 20).astype(int))
+    shares = np.array([19_981, 21]) / 20_002
+    assert plan.tolerance(rare) == pytest.approx(0.001 * entropy(shares) / np.log(2), rel=1e-12)
+    assert plan.tolerance(rare) < 0.002 * NLL()(rare)
+    even = Predictions(np.full(20, 0.5), [0, 1] * 10)
+    many = Predictions(np.full((30, 3), 1 / 3), [0, 1, 2] * 10)
+    assert plan.tolerance(even) == plan.tolerance(many) == 0.001
+    assert replace(plan, score="brier").tolerance(even) == 0.001
+    assert replace(plan, score="brier").tolerance(rare) == pytest.approx(0.004 * shares.prod(), rel=1e-12)
+    heavy = Predictions([0.5, 0.5, 0.5], [1, 0, 0], weights=[2.0, 1.0, 1.0])
+    assert plan.tolerance(heavy) == pytest.approx(0.001)
+
+
+def test_one_rare_shift_is_not_taken_for_a_temperature():
+    """All log-odds are 1 too high: with 0.2 % of events a temperature repairs it badly, by less than 0.001."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(-7.5, 1.6, 30_000)
+    p = Predictions(1 / (1 + np.exp(-z - 1)), (rng.random(30_000) < 1 / (1 + np.exp(-z))).astype(int))
+    advice = recommend(p, candidates=["ts", "platt"], n_resamples=99, rng=0)
+    assert advice.name == "platt"
+    assert advice.candidate("ts").loss - advice.candidate("platt").loss < 0.0005
+    assert advice.tolerance == Plan("nll", 5, 99, 0.95).tolerance(p) < 0.0001

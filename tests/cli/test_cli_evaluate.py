@@ -157,6 +157,18 @@ def test_of_separated_outcomes_no_slope_is_shown(tmp_path, capsys):
     assert "no value for cox-slope, cox-intercept: a threshold on the predictions separates the outcomes" in folded(out)
 
 
+def test_two_rows_tell_one_story_of_the_error(tmp_path, capsys):
+    _, out, _ = run(capsys, "evaluate", written(tmp_path / "two.csv", np.array([0.7, 0.3]), np.array([1, 0])))
+    why = "is 0 whatever is observed, as no two rows share a bin"
+    assert f"2 rows are too few to measure the calibration error (root mean square, debiased), which {why}." in folded(
+        out
+    )
+    assert rows_of(out)["rms-debiased"].split()[:2] == ["rms-debiased", "0"]
+    assert f"rms-debiased {why}" in folded(out)
+    many = written(tmp_path / "many.csv", np.linspace(0.2, 0.8, 40), np.arange(40) % 2)
+    assert why not in folded(run(capsys, "evaluate", many)[1])
+
+
 def test_rows_that_make_the_log_loss_infinite_are_named(tmp_path, capsys):
     probs, labels = np.tile([0.25, 0.75, 0.5, 0.5], 10), np.tile([0, 1, 0, 1], 10)
     probs[[5, 8]] = 0.0, 1.0  # Labels 1 and 0.

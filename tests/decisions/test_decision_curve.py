@@ -168,7 +168,9 @@ def test_joint_limits_of_independent_means_are_those_of_the_largest_of_normal_nu
     """The quantile of the largest of k, of 40 000 draws within 4 standard errors of its probability."""
     for k, cells in ((1, 1), (1, 7), (4, 4)):
         factor = np.repeat(np.eye(k), cells // k, axis=0) * np.arange(1.0, k + 1)
-        means = Means(np.arange(k) / 10, factor, np.zeros(k), np.ones(k, dtype=bool), 1e9)
+        means = Means(
+            np.arange(k) / 10, factor, np.zeros(k), np.ones(k, dtype=bool), 1e9, np.full(k, 9.0), 9.0, np.ones(k)
+        )
         low, high = means.joint_limits(0.9, 40_000, np.random.default_rng(k))
         reach = (high - low) / 2 / means.error
         assert (high + low) / 2 == pytest.approx(means.value)
@@ -193,6 +195,37 @@ def test_bands_cover():
     assert np.all(inside / runs > 0.95 - 3.5 * error)
     assert np.all(inside / runs < 0.95 + 3.5 * error)
     assert 0.95 - 3 * error < joint / runs < 0.95 + 3 * error + 0.01
+
+
+def test_limits_far_beyond_most_predictions_cover_where_they_are_given():
+    """About 14 of 100 samples have enough rows beyond this threshold, more than there are on average."""
+    rng, runs, n = np.random.default_rng(0), 300, 1000
+    t = 1 / (1 + np.exp(-norm.ppf(0.99) / 2))
+    z = norm.ppf((np.arange(200_000) + 0.5) / 200_000)
+    event = 1 / (1 + np.exp(-z))
+    true = np.mean((z >= norm.ppf(0.99)) * (event - (1 - event) * t / (1 - t)))
+    given = hits = 0
+    for _ in range(runs):
+        z = rng.normal(size=n)
+        p = Predictions(1 / (1 + np.exp(-z / 2)), (rng.random(n) < 1 / (1 + np.exp(-z))).astype(int))
+        band = decision_curve(p, thresholds=[t], n_resamples=1, rng=0).net_benefit
+        given += np.isfinite(band.low[0])
+        hits += np.isfinite(band.low[0]) and band.low[0] <= true <= band.high[0]
+    assert 0.05 < given / runs < 0.3
+    assert hits / given > 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / given)  # It was 0.57.
+
+
+def test_the_limit_next_to_zero_is_near_it_where_there_are_just_enough_rows():
+    def curve(n_beyond):
+        p = Predictions([0.9] * n_beyond + [0.1] * 400, [1] * n_beyond + [0] * 360 + [1] * 40)
+        return decision_curve(p, thresholds=[0.5], rng=0).net_benefit
+
+    too_few, few, many = curve(4), curve(5), curve(80)
+    assert too_few.low[0] == -np.inf
+    assert few.low[0] == pytest.approx(0, abs=1e-6)
+    assert few.low[0] < few.value[0] - 1.96 * few.error[0]
+    assert few.joint_low[0] <= few.low[0]
+    assert many.low[0] == pytest.approx(many.value[0] - 1.96 * many.error[0], rel=0.02)
 
 
 @each(

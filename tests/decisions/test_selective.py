@@ -179,8 +179,17 @@ class TestLimits:
         mean = conditional_ratio(count, least, 0.025) * usual
         assert poisson.sf(count - 1, mean) / poisson.sf(least - 1, mean) == pytest.approx(0.025, rel=1e-6)
 
+    @each("count, least, rows", [(12, 10, 20), (30, 25, 100), (70.5, 60.25, 300), (55, 50, 1e6)])
+    def test_counts_of_a_known_number_of_rows_are_binomial(self, count, least, rows):
+        usual = beta.ppf(0.025, count, rows - count + 1)  # Clopper and Pearson's limit of a share.
+        share = conditional_ratio(count, least, 0.025, rows) * usual
+        both = (beta.cdf(share, k, rows - k + 1) for k in (count, least))
+        assert next(both) / next(both) == pytest.approx(0.025, rel=1e-6)
+
     def test_ends_of_the_truncated_law(self):
         assert conditional_ratio(10, 10, 0.025) == 0  # Any mean gives at least ten, given that there are ten.
+        assert conditional_ratio(250, 250, 0.025, rows=300) == 0
+        assert conditional_ratio(300, 250, 0.025, rows=300) == pytest.approx(1, abs=1e-6)
         assert conditional_ratio(4, 10, 0.025) == 1  # Limits that were asked for by name.
         assert conditional_ratio(200, 10, 0.025) == pytest.approx(1, abs=1e-9)
 

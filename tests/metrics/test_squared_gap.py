@@ -98,3 +98,12 @@ def test_rare_events_are_seen_by_bins_of_equal_mass():
     p = Predictions(true / 2, (rng.random(4000) < true).astype(int))
     truth = np.sqrt(np.mean((true / 2) ** 2))
     assert METRICS["rms-debiased"](p) == pytest.approx(truth, rel=0.25)
+
+
+def test_details_say_that_no_two_rows_share_a_bin():
+    for labels in ([0, 0, 1], [1, 1, 1]):
+        apart = METRICS["rms-debiased"].estimate(Predictions([0.2, 0.5, 0.8], labels))
+        assert (apart.value, apart.details["unpaired"]) == (0.0, True)
+    one_of_two = Predictions([0.2, 0.2], [0, 0], weights=[1.0, 0.0])
+    assert METRICS["rms-debiased"].estimate(one_of_two).details["unpaired"]
+    assert "unpaired" not in METRICS["rms-debiased"].estimate(Predictions([0.2, 0.2, 0.8], [0, 0, 1])).details

@@ -85,9 +85,11 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
 
     If one does, the stack is recommended, a mixture that shrinks towards equal weights if rows are few: the smallest of
     several losses is often the smallest by luck. Without a stack, the candidate of the smallest loss is recommended. A
-    simpler one replaces it if its loss is, with two standard errors to spare, at most 0.001 larger. With less than 500
-    rows standard errors are unreliable; if there is a stack, they then decide nothing: no other candidate replaces it,
-    and only the test, which is exact, can speak for it. A candidate whose score is infinite is excluded.
+    simpler one replaces it if its loss is, with two standard errors to spare, at most 0.001 larger, or at most 0.0014
+    of the log loss of the base rate (0.002 of its Brier score) if that is less: where events are rare, 0.001 may be
+    more than there is to gain. With less than 500 rows standard errors are unreliable; if there is a stack, they then
+    decide nothing: no other candidate replaces it, and only the test, which is exact, can speak for it. A candidate
+    whose score is infinite is excluded.
 
     Forecasts are treated in the same way: their short list is `FORECAST_RULE`, and their test that of
     `assess_forecasts`. There is no stack, and a simpler candidate may be worse by 0.001 of the CRPS, or by 0.001 nats.
@@ -169,6 +171,7 @@ def _recommend_classes(
         plan.level,
         generator,
         safe=stack_of(tried),
+        tolerance=plan.tolerance(used),
         exceptional=None if table is None else GROUPS,
         miscalibrated=verdict.pvalue <= SMALL_PVALUE,
         # With two classes the test sees everything that a map of the probability can correct, gains of accuracy

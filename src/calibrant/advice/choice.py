@@ -27,7 +27,7 @@ SPARE = 2.0
 """Standard errors of a paired difference that count as chance."""
 
 TOLERANCE = 0.001
-"""Additional loss that is accepted for a simpler calibrator."""
+"""Additional loss that is accepted for a simpler calibrator where the base rate says as little as a fair coin."""
 
 ROWS_OF_DOUBT = 500
 """With fewer rows a few of large loss determine a difference, and its standard error is unreliable. So if there is a

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import FloatArray, Rng
-from calibrant.advice.choice import Choice
+from calibrant.advice.choice import TOLERANCE, Choice
 from calibrant.advice.cross_fit import OutOfFold, check_folds
 from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, NLL, Brier, Score
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """Proper scores by which candidates may be compared: the true probabilities minimise them."""
+
+COIN: Mapping[str, float] = {"nll": float(np.log(2)), "brier": 0.5}
+"""Losses of a fair coin that is known to be one."""
 
 LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
@@ -62,6 +65,19 @@ class Plan:
                 f"{predictions.n_samples} (rows of weight 0 do not count). Temperature scaling is the safest choice "
                 "with so few."
             )
+
+    def tolerance(self, predictions: Predictions) -> float:
+        r"""Return the additional loss that is accepted for a simpler candidate.
+
+        It is 0.001, a seventh of a percent of the log loss of a fair coin, :math:`\ln 2`, or the same part of the loss
+        of the base rate if that is smaller: where events are rare, 0.001 may be more than there is to gain. Each class
+        counts as one row more than observed, so that a class that was not observed is rare and not impossible.
+        """
+        n, k = predictions.n_samples, predictions.n_classes
+        rows = np.bincount(predictions.labels, predictions.weights, k) / predictions.weights.mean()
+        shares = (rows + 1) / (n + k)
+        base = -float(shares @ np.log(shares)) if self.score == "nll" else 1 - float(shares @ shares)
+        return TOLERANCE * min(1.0, base / COIN[self.score])
 
     def judge(self, name: str, found: OutOfFold, predictions: Predictions) -> Judged:
         """Measure the cross-fitted predictions of a candidate."""
@@ -109,6 +125,7 @@ class Plan:
             over_alternative=chosen.over_alternative,
             keep_argmax=keep_argmax,
             score=self.score,
+            tolerance=self.tolerance(used),
             n_samples=used.n_samples,
             n_classes=used.n_classes,
             n_folds=self.n_folds,

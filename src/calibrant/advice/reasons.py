@@ -5,6 +5,7 @@ import numpy as np
 from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant, with_sign
 from calibrant.advice.choice import ROWS_OF_DOUBT, TOLERANCE
 from calibrant.advice.cross_fit import GROUPS
+from calibrant.advice.plan import COIN
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
 from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
@@ -203,9 +204,8 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
             "It mixes calibrators with weights learnt from rows they were not fitted to, and is preferred because the "
             f"smallest of several losses is often the smallest by luck. Here it is that of {behind}."
         )
-    tolerance = advice.tolerance if isinstance(advice, ForecastRecommendation) else TOLERANCE
     high = None if chosen.behind_best is None else chosen.behind_best.high
-    wider = high is not None and high > tolerance
+    wider = high is not None and high > advice.tolerance
     more = ", which allows for skewness as well, and reaches further" if wider else ""
     measure = stack_of(one.name for one in advice.candidates if one.loss < advice.candidates[0].loss)
     above = (
@@ -214,7 +214,15 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
         else f"{measure}, with which others are compared. The smallest loss is that of {behind}"
     )
     spare = "with two standard errors to spare"
-    return f"It is the simplest whose loss, {spare}, is at most {significant(tolerance, 2)} above that of {above}."
+    most = f"{significant(advice.tolerance, 2)}{_part_of_base_rate(advice)}"
+    return f"It is the simplest whose loss, {spare}, is at most {most} above that of {above}."
+
+
+def _part_of_base_rate(advice: Advice) -> str:
+    """Say what part of the loss of the base rate is accepted, where that is less than the usual 0.001."""
+    if isinstance(advice, ForecastRecommendation) or advice.tolerance >= TOLERANCE:
+        return ""
+    return f", {percent(TOLERANCE / COIN[advice.score], 2)} of the {advice.score_name} of the base rate,"
 
 
 def _by_few_rows(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:

@@ -105,6 +105,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     difference :math:`d = m(\text{model}) - m(\text{baseline})` depend on the metric:
 
     - Finite scores: Student's law of the mean difference of the rows, corrected for skewness.
+    - Accuracy, if fewer than 20 rows differ, or none: Tango's score interval and McNemar's p-value (`PairedShares`).
     - Debiased root-mean-square errors: the p-value is that of the difference of their squares; the limits combine those
       of both models.
     - Other calibration errors that chance makes positive, such as ECE: none. The bias by chance is larger for the
@@ -116,7 +117,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
 
     - if neither model has 15 wrong rows expected and 4 observed, or 50 observed;
     - if neither model fills the bins of a debiased error, or rows come in clusters, for which such errors have none;
-    - if fewer than 20 rows differ in their score;
+    - if fewer than 20 rows, or none, differ in a score other than accuracy, or the limits would have no width;
     - if there are fewer than 30 clusters;
     - if weights are so unequal that fewer than 20 rows determine the variance.
 

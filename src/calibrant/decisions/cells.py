@@ -8,6 +8,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
+from calibrant.intervals.areas import conditional_ratio
 from calibrant.intervals.student import StudentLaw
 from calibrant.predictions import Predictions
 
@@ -106,8 +107,15 @@ class Cells:
                 (rows[1] @ deviations**2) ** 2 / (rows[3] @ deviations**4)
                 for rows in (self.expected, (self.moments + self.expected) / 2)
             )
-        known = (spread > 0) & ((expected >= FEWEST_EXPECTED) | (mixed >= FEWEST))
-        return Means(self.moments[0] @ values, factor, skewness, known, self.freedom)
+            spare = np.where(expected >= FEWEST_EXPECTED, expected / FEWEST_EXPECTED, mixed / FEWEST)
+        known = (spread > 0) & (spare >= 1)
+        return Means(self.moments[0] @ values, factor, skewness, known, self.freedom, *self._counts(values), spare)
+
+    def _counts(self, values: FloatArray) -> tuple[FloatArray, float]:
+        """Return the effective number of rows whose value is not 0, by column, and of all rows."""
+        share, squares = (self.moments[power] @ (values != 0) for power in (0, 1))
+        rows = float(self.moments[0].sum() ** 2 / self.moments[1].sum())
+        return np.divide(share**2, squares, out=np.zeros_like(share), where=squares > 0), rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +131,12 @@ class Means:
     known : ndarray of shape (T,)
         Whether enough rows contribute to each mean for limits of known coverage.
     freedom : float
+    count : ndarray of shape (T,)
+        Effective number of rows whose value is not 0.
+    rows : float
+        Effective number of all rows.
+    spare : ndarray of shape (T,)
+        How many times as many rows contribute as are needed for limits.
     """
 
     value: FloatArray
@@ -130,6 +144,9 @@ class Means:
     skewness: FloatArray
     known: BoolArray
     freedom: float
+    count: FloatArray
+    rows: float
+    spare: FloatArray
 
     @property
     def error(self) -> FloatArray:
@@ -137,12 +154,20 @@ class Means:
         return np.asarray(np.sqrt((self.factor**2).sum(axis=0)))
 
     def limits(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return pointwise limits by Student's law, corrected for skewness; infinite if too few rows contribute."""
+        """Return pointwise limits by Student's law, corrected for skewness; infinite if too few rows contribute.
+
+        Where few predictions lie beyond a threshold, limits are given only in samples with unusually many, and would be
+        too far from 0. So the limit next to 0 is multiplied by `conditional_ratio`.
+        """
         low, high = np.full(len(self.value), -np.inf), np.full(len(self.value), np.inf)
-        columns = zip(self.value.tolist(), self.error.tolist(), self.skewness.tolist(), strict=True)
-        for j, (value, error, skewness) in enumerate(columns):
-            if self.known[j]:
-                low[j], high[j] = StudentLaw(value, error, self.freedom, skewness).limits(level).around(value)
+        for j in np.flatnonzero(self.known):
+            value = float(self.value[j])
+            law = StudentLaw(value, float(self.error[j]), self.freedom, float(self.skewness[j]))
+            low[j], high[j] = law.limits(level).around(value)
+            if low[j] > 0 or high[j] < 0:
+                count = float(self.count[j])
+                ratio = conditional_ratio(count, count / float(self.spare[j]), (1 - level) / 2, self.rows)
+                low[j], high[j] = low[j] * (ratio if low[j] > 0 else 1.0), high[j] * (ratio if high[j] < 0 else 1.0)
         return low, high
 
     def joint_limits(self, level: float, n_resamples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

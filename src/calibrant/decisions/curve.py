@@ -72,7 +72,8 @@ def decision_curve(  # noqa: PLR0913 (each is one decision of the user)
 
     Each is a mean over rows. Pointwise limits are by Student's law, corrected for skewness; the difference to acting
     on all is paired by rows. The joint band uses the quantile of the largest studentised deviation over all thresholds,
-    by a multiplier bootstrap. Limits are infinite where too few rows contribute. With a known prevalence, TP is the
+    by a multiplier bootstrap. Limits are infinite where too few rows contribute; where just enough do,
+    the limit next to 0 is moved towards it. With a known prevalence, TP is the
     prevalence times the sensitivity, and the two outcomes vary separately.
 
     Thresholds chosen because the curve is best there look better than they are.

@@ -1,6 +1,7 @@
 """Limits by the sandwich; those of areas under risk-coverage curves account for being given under a condition."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from calibrant.intervals.sandwich import Influential, sandwich
 from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
+
+RAREST = 1e-200
+"""Probability of a condition below which nothing is multiplied by more than 0."""
 
 
 def influence_limits(
@@ -34,28 +38,46 @@ def influence_limits(
     return Limits(limits.low * conditional_ratio(wrong.observed, least, (1 - level) / 2), limits.high)
 
 
-def conditional_ratio(count: float, least: float, tail: float) -> float:
-    """Return the ratio of the lower limit of a Poisson mean given that the count is at least `least` to the usual one.
+def conditional_ratio(count: float, least: float, tail: float, rows: float = math.inf) -> float:
+    """Return the ratio of the lower limit of a mean count given that the count is at least `least` to the usual one.
+
+    Counts are binomial, of this number of rows, or Poisson if there is no end of rows.
 
     Examples
     --------
     >>> round(conditional_ratio(12, 10, 0.025), 3), round(conditional_ratio(30, 10, 0.025), 3)
     (0.297, 1.0)
+    >>> round(conditional_ratio(12, 10, 0.025, rows=20), 3), round(conditional_ratio(20, 10, 0.025, rows=20), 3)
+    (0.458, 1.0)
     """
     if _condition_is_certain(count, least, tail):
         return 1.0
-    from scipy.special import gammainc, gammaincinv
-
-    usual = float(gammaincinv(count, tail))
+    probability, usual = _law_of_counts(count, tail, rows)
 
     def above(mean: float) -> float:
-        return float(gammainc(count, mean) / gammainc(least, mean)) - tail
+        return probability(count, mean) / probability(least, mean) - tail
 
     # Too few, if the method was requested by name; or so many that the condition makes no difference up to rounding.
     if count < least or above(usual) <= 0:
         return 1.0
-    smallest = float(gammaincinv(least, 1e-200))  # Below it, both probabilities may be 0.
-    return 0.0 if above(smallest) >= 0 else root(above, smallest, usual) / usual
+    smallest = usual / 2
+    while above(smallest) >= 0:
+        smallest /= 2
+        if probability(least, smallest) < RAREST:  # Below it, both probabilities may be 0.
+            return 0.0
+    return root(above, smallest, usual) / usual
+
+
+def _law_of_counts(count: float, tail: float, rows: float) -> tuple[Callable[[float, float], float], float]:
+    """Return the probability of at least k rows, given their mean number, and the usual lower limit of that mean."""
+    from scipy.special import betainc, betaincinv, gammainc, gammaincinv
+
+    if math.isinf(rows):
+        return lambda k, mean: float(gammainc(k, mean)), float(gammaincinv(count, tail))
+    return (
+        lambda k, mean: float(betainc(k, rows - k + 1, mean / rows)),
+        rows * float(betaincinv(count, rows - count + 1, tail)),
+    )
 
 
 def _condition_is_certain(count: float, least: float, tail: float) -> bool:

@@ -8,7 +8,9 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.intervals.by_chance import is_positive_by_chance
 from calibrant.intervals.debiased import debiased_difference
+from calibrant.intervals.limits import NO_WIDTH, Limits
 from calibrant.intervals.means import hall_laws, tail_pvalue, tails
+from calibrant.intervals.paired_shares import PairedShares
 from calibrant.intervals.requirements import (
     CLUSTERS,
     DIFFERENT,
@@ -78,10 +80,17 @@ def percentiles(replicates: FloatArray, base: FloatArray, level: float) -> Diffe
 
 
 def around(limits: DifferenceLimits, value: float) -> DifferenceLimits:
-    """Return the limits if they contain the value; otherwise none, with the reason."""
+    """Return the limits if they contain the value and have a width; otherwise none, with the reason."""
     if limits.low is None or limits.high is None or limits.low <= value <= limits.high:
-        return limits
+        return of_some_width(limits)
     return unknown_difference(BESIDE)
+
+
+def of_some_width(limits: DifferenceLimits) -> DifferenceLimits:
+    """Return the limits, or none with the reason if they have no width."""
+    if limits.low is None or limits.high is None or Limits(limits.low, limits.high).has_width:
+        return limits
+    return unknown_difference(NO_WIDTH)
 
 
 def difference_limits(
@@ -92,20 +101,21 @@ def difference_limits(
 ) -> dict[Key, DifferenceLimits]:
     """Return the limits of all differences for which there is a better method than percentiles, or none are valid.
 
-    - Finite scores: Student's law of the mean difference of the rows, corrected for skewness.
+    - Finite scores: Student's law of the mean difference of the rows, corrected for skewness; for accuracy with fewer
+      than 20 rows that differ, Tango's score interval of paired shares.
     - Slope, intercept, O/E and areas: the sandwich of the differences of influences.
     - Debiased root-mean-square errors: `debiased_difference`.
     - Other calibration errors that chance makes positive: none, because the bias by chance does not cancel.
 
     There are no limits either if neither model is expected to be wrong in enough rows, or fills the bins; if only a few
-    rows differ in their score; or for calibration errors of rows in clusters.
+    rows, or none, differ in a score other than accuracy; or for calibration errors of rows in clusters.
     """
     found = {}
     for key, pair in pairs.items():
         missing = _what_is_missing(pair, bootstrap)
         known = unknown_difference(missing) if missing else _known(pair, level, bootstrap)
         if known is not None:
-            found[key] = known
+            found[key] = of_some_width(known)
     return found
 
 
@@ -120,11 +130,25 @@ def _known(pair: Pair, level: float, bootstrap: Bootstrap) -> DifferenceLimits |
     rows = _of_rows(pair)
     if rows is None:
         return None
-    differ = int(np.count_nonzero(rows[pair.first.weights > 0]))  # If none does, the difference is 0 with certainty.
-    if 0 < differ < FEWEST_DIFFERENT:
-        return unknown_difference(DIFFERENT)
-    (law,) = hall_laws(rows[:, None], pair.first.weights, bootstrap)
-    return _by_law(law, level, "hall")
+    return mean_difference(rows, pair.first.weights, pair.metric, level, bootstrap)
+
+
+def mean_difference(
+    rows: FloatArray, weights: FloatArray, metric: Metric, level: float, bootstrap: Bootstrap
+) -> DifferenceLimits:
+    """Return the limits of the mean of finite differences of rows.
+
+    A few rows that differ, or none, say little about how much other rows differ. Only shares have limits then, since no
+    row of these can differ by more than 1 (`PairedShares`).
+    """
+    present = weights > 0
+    if int(np.count_nonzero(rows[present])) < FEWEST_DIFFERENT:
+        if metric.limits != "wilson" or bootstrap.clusters is not None:
+            return unknown_difference(DIFFERENT)
+        shares = PairedShares.of(rows[present], weights[present])
+        return DifferenceLimits(*shares.limits(level), shares.pvalue(), "tango")
+    (law,) = hall_laws(rows[:, None], weights, bootstrap)
+    return of_some_width(_by_law(law, level, "hall"))
 
 
 def _by_law(law: StudentLaw, level: float, method: str) -> DifferenceLimits:

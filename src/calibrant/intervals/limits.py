@@ -24,6 +24,21 @@ class Limits(NamedTuple):
         """Extend the limits to contain the value, which may lie outside due to rounding or few resamples."""
         return Limits(min(self.low, value), max(self.high, value))
 
+    @property
+    def has_width(self) -> bool:
+        """Whether finite limits differ by more than rounding.
+
+        Examples
+        --------
+        >>> Limits(0.5, 0.5 + 1e-15).has_width, Limits(0.5, 0.6).has_width
+        (False, True)
+        """
+        return bool(np.isinf(self).any()) or self.high - self.low > 1e-12 * max(1.0, abs(self.low))
+
+
+NO_WIDTH = "nothing in these rows varies, so they say nothing of how much other rows do"
+"""Why there are no limits: those of no width would miss unless all other rows are like these."""
+
 
 Method: TypeAlias = Callable[[Any, Any, float, Bootstrap, np.random.Generator], Limits]
 """From data, metric, level, bootstrap and generator to limits."""

@@ -13,7 +13,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.intervals import debiased, kernel, means, resampled
 from calibrant.intervals.areas import influence_limits
 from calibrant.intervals.by_chance import has_range, is_positive_by_chance, range_by_chance, under_calibration
-from calibrant.intervals.limits import Limits, Method
+from calibrant.intervals.limits import NO_WIDTH, Limits, Method
 from calibrant.intervals.requirements import what_is_missing
 from calibrant.intervals.squared_gaps import squared_gap
 from calibrant.kernels.discrepancy import Data
@@ -110,6 +110,7 @@ def interval(
     - for SKCE below 1000 rows, with a lengthscale below a third of the median distance, or if labels scatter less than
       the predictions say;
     - with fewer than 30 clusters;
+    - if nothing varies, as the log loss of predictions that are all 0.5;
     - for predictive distributions: kernel calibration errors; scores below 50 rows, the interval score if fewer than 15
       targets are expected outside the interval, coverage if fewer than 10 are expected or 4 observed there; the log
       score below 500 rows, or if more targets lie beyond 99.9% or 99.99% of their forecast than chance allows.
@@ -130,7 +131,8 @@ def interval(
     name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)
     found = MethodOutcome("none", None, why_not(metric, predictions, bootstrap))
     if name is not None:
-        found = _outcome(name, predictions, metric, level, bootstrap, generator)
+        outcome = _known_outcome if method == "auto" else _outcome
+        found = outcome(name, predictions, metric, level, bootstrap, generator)
     null = None
     if has_range(metric, predictions, bootstrap):
         null = under_calibration(predictions, metric, bootstrap, generator)
@@ -182,6 +184,14 @@ def _outcome(
     return MethodOutcome("none", None, TOO_LARGE) if np.isnan(limits).any() else MethodOutcome(name, limits)
 
 
+def _known_outcome(
+    name: str, data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator
+) -> MethodOutcome:
+    """Return the limits, or none if they have no width either."""
+    found = _outcome(name, data, metric, level, bootstrap, rng)
+    return found if found.limits is None or found.limits.has_width else MethodOutcome("none", None, NO_WIDTH)
+
+
 def known_interval(
     data: Data,
     metric: Metric,
@@ -201,7 +211,7 @@ def known_interval(
     found = MethodOutcome("none", None, reason)
     if method is not None:
         with suppress(InputError):  # Too few rows, or nothing in them that varies.
-            found = _outcome(method, data, metric, level, bootstrap, rng)
+            found = _known_outcome(method, data, metric, level, bootstrap, rng)
     if isinstance(null, str):
         null = under_calibration(data, metric, bootstrap, rng) if has_range(metric, data, bootstrap) else None
     if found.limits is None and not found.reason and null is None:

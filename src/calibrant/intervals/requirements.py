@@ -47,7 +47,7 @@ MANY = 50
 """With this many wrong rows observed, the expected number does not matter."""
 
 FEWEST_DIFFERENT = 20
-"""Least number of rows that differ in their score, for limits of a difference of means."""
+"""Least number of rows that differ in their score, for limits of a difference of means that are not shares."""
 
 FEWEST_CLUSTERS = 30
 """Least number of clusters, if rows come in clusters."""

@@ -18,6 +18,7 @@ from calibrant.metrics.metric import Metric, relative
 from calibrant.metrics.per_predicted_class import PerPredictedClass
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
+from calibrant.results.estimate import UNPAIRED
 
 SQUARED, ROOT = "Debiased squared error", "Debiased RMS error"
 
@@ -175,8 +176,10 @@ class DebiasedSquaredGap(Metric):
         return np.concatenate(values)
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give the number of bins that hold weight."""
-        return {"bins_used": int((self._sums(self.view(predictions))[0] > 0).sum())}
+        """Give the number of bins that hold weight, and whether no two rows share one: T is then 0."""
+        mass, pairs, _ = self._sums(self.view(predictions))
+        unpaired = {} if (pairs > LEAST_PAIRS * mass**2).any() else {UNPAIRED: True}
+        return {"bins_used": int((mass > 0).sum()), **unpaired}
 
 
 @dataclass(frozen=True)

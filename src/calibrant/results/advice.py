@@ -112,6 +112,8 @@ class Advice(Readable, Generic[C]):
         The loss of the recommended calibrator minus that of the alternative.
     score : str
         What was compared: "nll" or "brier" for classes, "crps" or "log" for predictive distributions.
+    tolerance : float
+        Additional loss that was accepted for a simpler candidate.
     n_samples, n_folds, n_resamples : int
     level : float
         Confidence level of the intervals.
@@ -139,6 +141,7 @@ class Advice(Readable, Generic[C]):
     alternative: str | None
     over_alternative: Difference | None
     score: str
+    tolerance: float
     n_samples: int
     n_folds: int
     n_resamples: int
@@ -199,8 +202,6 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
 
     Attributes
     ----------
-    tolerance : float
-        Additional loss that was accepted for a simpler candidate.
     law : str
         Kind of the predictive distributions, such as "Normal".
 
@@ -209,7 +210,6 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
     The other attributes are those of `Advice`; the candidates are of the type `ForecastCandidate`.
     """
 
-    tolerance: float
     law: str
 
     @property

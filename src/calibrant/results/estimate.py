@@ -208,6 +208,12 @@ WITHOUT_VALUE = {
 REFUTED = "refuted"
 """The detail of estimates that counts wrong predictions of 0 or 1."""
 
+UNPAIRED = "unpaired"
+"""The detail of debiased errors that are 0 for all outcomes, as no two rows share a bin."""
+
+ZERO_ANYWAY = "0 whatever is observed, as no two rows share a bin"
+"""What such an error is worth."""
+
 
 def is_without_value(estimate: Estimate) -> bool:
     """Return whether an estimate has no value."""
@@ -220,20 +226,23 @@ def why_without_value(estimate: Estimate) -> str:
 
 
 def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
-    """Say which coefficients of recalibration have no value, and which depend on wrong predictions of 0 and 1.
+    """Say which coefficients have no value or depend on wrong predictions of 0 and 1, and which errors must be 0.
 
     Examples
     --------
     >>> fit_caveats([("slope", Estimate(name="CoxSlope()", value=0.1, details={"refuted": 2}))])[0][:49]
     'slope depends on how 2 wrong predictions of 0 or '
     """
-    missing, refuted = dict[str, list[str]](), dict[int, list[str]]()
+    missing, refuted, zero = dict[str, list[str]](), dict[int, list[str]](), list[str]()
     for name, estimate in named:
         if is_without_value(estimate):
             missing.setdefault(why_without_value(estimate), []).append(name)
         elif wrong := estimate.details.get(REFUTED):
             refuted.setdefault(wrong, []).append(name)
+        elif estimate.details.get(UNPAIRED):
+            zero.append(name)
     notes = [f"no value for {', '.join(names)}: {why}" for why, names in missing.items()]
+    notes += [f"{name} is {ZERO_ANYWAY}" for name in zero]
     for wrong, names in refuted.items():
         depend = "depends" if len(names) == 1 else "depend"
         notes.append(

@@ -14,9 +14,8 @@ from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles
-from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits, unknown_difference
-from calibrant.intervals.means import hall_laws
-from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT, missing_for_forecasts
+from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits, mean_difference, unknown_difference
+from calibrant.intervals.requirements import missing_for_forecasts
 from calibrant.metrics import Metric, Sharpness
 from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import FAIR, suited_metrics
@@ -178,8 +177,4 @@ def _limits(metric: Metric, first: Forecasts, second: Forecasts) -> DifferenceLi
     if any(missing):
         return unknown_difference(next(filter(None, missing)))
     rows = metric.per_row(second) - metric.per_row(first)
-    differ = int(np.count_nonzero(rows[first.weights > 0]))
-    if 0 < differ < FEWEST_DIFFERENT:
-        return unknown_difference(DIFFERENT)
-    (law,) = hall_laws(rows[:, None], first.weights, NO_RESAMPLING)
-    return DifferenceLimits(*law.limits(CONFIDENCE), law.pvalue(), "hall")
+    return mean_difference(rows, first.weights, metric, CONFIDENCE, NO_RESAMPLING)

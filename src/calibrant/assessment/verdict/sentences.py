@@ -10,6 +10,7 @@ from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 from calibrant.results.assessment import smallest_pvalue
+from calibrant.results.estimate import ZERO_ANYWAY
 
 RARE = 0.01
 """Shares below this are written with more digits."""
@@ -158,8 +159,8 @@ def _about_the_error(case: Case) -> str:
         which = "predictions are exactly 0 or 1" if case.is_binary else "confidences are exactly 1"
         return f"The {what} is {significant(size.error)}. All {which}: chance plays no part."
     if size.low is None and size.detectable == 0:
-        verb = "is" if case.predictions.n_rows == 1 else "are"
-        return f"{counted(case.predictions.n_rows).capitalize()} {verb} too few to measure the {what}."
+        rows = f"{counted(case.predictions.n_rows).capitalize()} {'is' if case.predictions.n_rows == 1 else 'are'}"
+        return f"{rows} too few to measure the {what}, which is {ZERO_ANYWAY}."
     limits = "" if size.low is None else f" (95% limits {between((size.low, size.high), significant)})"
     return (
         f"The {what} is {significant(size.error)}{limits}. For a perfectly calibrated model it would be "
