@@ -12,9 +12,9 @@ from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.gaps import RowGaps
 from calibrant._core.line.sums import HeldOut, KernelSums
-from calibrant._core.parquet import chunks_of, unpacked_size
+from calibrant._core.parquet import chunks_of, unpacked_sizes
 from calibrant._core.redraws import DEPTH, Rows
-from calibrant._core.sketch import count_rows, empty_records, sum_scores
+from calibrant._core.sketch import are_plain, count_rows, empty_records, sum_scores
 from calibrant._core.softmax import pair_sums, residuals_of
 from calibrant._core.sorted1d import SortedLine
 from calibrant.binning.cells.grid import Grid
@@ -80,7 +80,7 @@ def _declared(content):
     """Values and unpacked sizes of the columns of a Parquet file."""
     footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
     chunks = chunks_of(footer)
-    return np.array([(each.values, unpacked_size(each, lambda at, n: content[at : at + n])) for each in chunks])
+    return np.array([unpacked_sizes(chunks, lambda at, n: content[at : at + n]), [each.values for each in chunks]])
 
 
 def _sketched(x, happened):
@@ -88,7 +88,7 @@ def _sketched(x, happened):
     records, events = empty_records(Grid().n_cells), happened.view(np.uint8)
     both = (count_rows(x, events, Grid().cuts, records, with_logs=True), sum_scores(x, events, with_logs=True))
     count_rows(x.astype(np.float32), events, Grid().cuts, records)
-    return records, np.array(both)
+    return records, np.array([*both, 3 * [are_plain(x, events)]])
 
 
 def _rows(probs, rng):

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from calibrant import InputError
 from calibrant._border.files import OpenFile
 from calibrant._core.library import library
-from calibrant._core.parquet import Chunk, chunks_of, unpacked_size
+from calibrant._core.parquet import Chunk, chunks_of, unpacked_sizes
 from calibrant.io import limits, parquet_sizes
 
 pytestmark = pytest.mark.skipif(library() is None, reason="nothing is compiled")
@@ -91,11 +91,14 @@ def test_whole_files_are_recognised(name):
     chunks = chunks_of(footer_of(content))
     assert chunks == chunks_in_python(footer_of(content))
     assert sum(chunk.values for chunk in chunks if chunk.name == b"p") == ROWS
-    for chunk in chunks:
-        assert 0 < unpacked_size(chunk, reader(content)) < len(content) * limits.MAX_RATIO
+    sizes = unpacked_sizes(chunks, reader(content))
+    for i, (chunk, size) in enumerate(zip(chunks, sizes, strict=True)):
+        assert 0 < size < len(content) * limits.MAX_RATIO
+        assert unpacked_sizes([chunk], reader(content)) == [size]
         assert is_accepted(content, chunk)
-        assert unpacked_size(chunk._replace(values=chunk.values + 1), reader(content)) is None
-        assert unpacked_size(chunk, reader(content[: chunk.position + 4])) is None
+        one_more = [*chunks[:i], chunk._replace(values=chunk.values + 1), *chunks[i + 1 :]]
+        assert unpacked_sizes(one_more, reader(content)) is None
+        assert unpacked_sizes(chunks[: i + 1], reader(content[: chunk.position + 4])) is None
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -116,7 +119,7 @@ def test_pages_that_are_recognised_in_damaged_headers_are_accepted_by_the_other_
     recognised = refused = 0
     for chunk in chunks_of(footer_of(content))[:3]:
         for damaged in changes(content, chunk.position, chunk.position + 40):
-            is_right = unpacked_size(chunk, reader(damaged)) is not None
+            is_right = unpacked_sizes([chunk], reader(damaged)) is not None
             recognised += is_right
             refused += not is_right
             assert not is_right or is_accepted(damaged, chunk)

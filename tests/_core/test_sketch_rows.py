@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core import sketch as module
-from calibrant._core.sketch import columns_of, count_rows, empty_records, place, records_of, scores, sum_scores
+from calibrant._core.sketch import (
+    are_plain,
+    columns_of,
+    count_rows,
+    empty_records,
+    place,
+    records_of,
+    scores,
+    sum_scores,
+)
 from calibrant.binning.cells.grid import Grid
 from naming import each
 from properties import examples
@@ -50,6 +59,28 @@ def test_single_precision_is_counted_as_the_same_numbers_in_double(rows):
     for other in (double, plain):
         assert np.array_equal(single[0], other[0])
         assert single[1:] == other[1:]
+
+
+ODD = st.sampled_from([-0.0, -0.1, -5e-324, 1 + 2.0**-23, 2.0, np.inf, -np.inf, np.nan, -np.nan])
+
+
+@given(
+    probs=st.lists(st.floats(0, 1, width=32), min_size=1, max_size=70),
+    odd=st.lists(st.tuples(st.integers(0, 69), ODD), max_size=2),
+    labels=st.lists(st.integers(0, 1), min_size=70, max_size=70),
+    other=st.sampled_from([0, 1, 2, 127, -1, -128]),
+    kinds=st.tuples(st.sampled_from([np.float32, np.float64]), st.sampled_from([np.int8, np.int16, np.int64])),
+)
+def test_arrays_are_plain_if_every_number_is(probs, odd, labels, other, kinds):
+    kind, whole = kinds
+    p, y = np.array(probs, kind), np.array([*labels[: len(probs) - 1], other], whole)
+    for at, value in odd:
+        p[at % len(p)] = value
+    wanted = all(0 <= float(x) <= 1 and not np.signbit(x) for x in p) and other in (0, 1)
+    with patch.object(module, "library", return_value=None):
+        assert are_plain(p, y) == wanted
+    assert are_plain(p, y) == wanted
+    assert are_plain(p[::2], y[::2]) == are_plain(p[::2].copy(), y[::2].copy())
 
 
 def test_a_negative_zero_is_a_zero():

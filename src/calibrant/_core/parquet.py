@@ -3,7 +3,7 @@
 The reference is `calibrant.io.parquet_sizes`: where these functions return a result, it returns the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,25 +36,29 @@ def chunks_of(footer: bytes) -> list[Chunk] | None:
     return [Chunk(footer[start : start + size], values, position) for values, position, start, size in rows]
 
 
-def unpacked_size(chunk: Chunk, read: Callable[[int, int], bytes]) -> int | None:
-    """Return how many bytes the pages of a chunk unpack to, or None unless they have as many values as the chunk.
+def unpacked_sizes(chunks: Sequence[Chunk], read: Callable[[int, int], bytes]) -> list[int] | None:
+    """Return how many bytes the pages of each chunk unpack to, or None unless they have as many values as the chunk.
 
     Parameters
     ----------
-    chunk : Chunk
+    chunks : sequence of Chunk
     read : callable
         Takes a position in the file and a number of bytes, and returns at most that many bytes.
     """
-    core, start, state = library(), chunk.position, np.array([chunk.values, 0, 0, 0])
-    if core is None or not chunk.values:
+    core, sizes = library(), dict.fromkeys(range(len(chunks)), 0)
+    if core is None or not all(chunk.values for chunk in chunks):
         return None
-    found = 0
-    while found < chunk.values:
-        state[3] = 0
-        window = read(start, WINDOW)
-        core.parquet_pages(window, len(window), state)
-        _, found, size, step = state.tolist()
-        if not step:
-            return None
-        start += step
-    return int(size)
+    # Values expected, values found, bytes unpacked, step to the next page.
+    left = {i: [chunk.values, 0, 0, 0] for i, chunk in enumerate(chunks)}
+    starts = [chunk.position for chunk in chunks]
+    while left:  # All chunks at once: a call hands the interpreter to other threads, and takes it back.
+        windows = [read(starts[i], WINDOW) for i in left]
+        ends, states = np.cumsum([len(window) for window in windows]), np.array([*left.values()])
+        core.parquet_pages(b"".join(windows), ends, len(ends), states)
+        for i, (values, found, size, step) in zip(tuple(left), states.tolist(), strict=True):
+            if not step:
+                return None
+            starts[i], sizes[i], left[i] = starts[i] + step, size, [values, found, size, 0]
+            if found == values:
+                del left[i]
+    return [*sizes.values()]

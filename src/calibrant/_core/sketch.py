@@ -32,6 +32,7 @@ MOST_ROWS = 2**20
 MOST_COUNTED = 2**31 - 1
 """Largest number of rows in records: those without the event and those with it share 63 bits."""
 
+_UNSIGNED = {n_bytes: np.dtype(f"u{n_bytes}") for n_bytes in (1, 2, 4, 8)}
 _HALF, _LINE = 32, 64
 _NOTHING = np.array([-np.inf, -np.inf])
 _MAGNITUDE = np.iinfo(np.int64).max
@@ -131,6 +132,25 @@ def add_records(records: Integers, others: Integers) -> None:
         records[:, column] += others[:, column]
     mine, yours = (every.view(np.float64)[:, 2:] for every in (records, others))
     np.maximum(mine, yours, out=mine)
+
+
+def are_plain(probs: Floats | Singles, labels: NDArray[np.integer | np.bool_]) -> bool:
+    """Whether all predictions are from 0 to 1 and not -0, and all labels 0 or 1.
+
+    Examples
+    --------
+    >>> are_plain(np.array([0.0, 1.0]), np.array([1, 0])), are_plain(np.array([0.5, np.nan]), np.array([1, 0]))
+    (True, False)
+    """
+    core = library()
+    if core is not None and labels.itemsize == 1 and probs.flags.c_contiguous and labels.flags.c_contiguous:
+        found = np.empty(1, dtype=np.int64)
+        core.sketch_plain(probs, probs.dtype == np.float32, labels, len(probs), found)
+        return bool(found[0])
+    # Read as unsigned integers, negative numbers and NaN are larger than 1.
+    bits, kind = probs.view(_UNSIGNED[probs.itemsize]), _UNSIGNED[labels.itemsize]
+    one = np.ones(1, probs.dtype).view(bits.dtype)[0]
+    return bool(np.all(bits <= one) and np.all(labels.view(kind) <= 1))
 
 
 def count_rows(

@@ -6,12 +6,13 @@ the file twice. Only headers are read here, in Thrift's compact protocol.
 """
 
 import io
+import os
 from collections.abc import Callable, Collection
 from typing import Any, BinaryIO
 
 from calibrant._border.files import OpenFile
 from calibrant._border.text import damaged
-from calibrant._core.parquet import chunks_of, unpacked_size
+from calibrant._core.parquet import chunks_of, unpacked_sizes
 from calibrant.io import limits
 from calibrant.io.sniff import Kind
 
@@ -44,6 +45,8 @@ def _is_usual(file: OpenFile, footer: bytes, names: Collection[str]) -> bool:
     """Whether compiled code finds all sizes right; if not, the slower reader names the fault."""
 
     def read(position: int, size: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(file.handle.fileno(), size, position)
         file.handle.seek(position)
         return file.handle.read(size)
 
@@ -52,8 +55,8 @@ def _is_usual(file: OpenFile, footer: bytes, names: Collection[str]) -> bool:
         return False
     own = [chunk for chunk in chunks if chunk.name.decode("utf-8", "replace") in names]
     largest = max((chunk.values for chunk in own), default=0)
-    sizes = [unpacked_size(chunk, read) for chunk in own] if 8 * largest <= limits.MAX_BYTES else [None]
-    return all(size is not None and size <= limits.MAX_BYTES for size in sizes)
+    sizes = unpacked_sizes(own, read) if 8 * largest <= limits.MAX_BYTES else None
+    return sizes is not None and all(size <= limits.MAX_BYTES for size in sizes)
 
 
 def _check_pages(file: OpenFile, column: dict[int, Any]) -> None:

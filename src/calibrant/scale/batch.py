@@ -18,15 +18,12 @@ from calibrant._border.checks import (
 from calibrant._border.convert import Raw, convert, is_missing
 from calibrant._border.labels import as_labels
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.sketch import are_plain
 from calibrant.binning.cells.weights import ONE, as_units
 from calibrant.exceptions import InputError
 
-_UNSIGNED = {n_bytes: np.dtype(f"u{n_bytes}") for n_bytes in (1, 2, 4, 8)}
-_ONES = {
-    kind: (_UNSIGNED[kind.itemsize], np.ones(1, kind).view(_UNSIGNED[kind.itemsize])[0])
-    for kind in (np.dtype(np.float32), np.dtype(np.float64))
-}
-"""Types that need no conversion: for each, the unsigned integer of its size, and the bits of 1."""
+_PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
+"""Types of probabilities that need no conversion."""
 
 
 class Batch(NamedTuple):
@@ -108,12 +105,9 @@ def _plain(probs: object, labels: object, classes: tuple[Hashable, ...]) -> Batc
     """Return the arrays themselves if they need no change: most do not, and copying would take most of the time."""
     if type(probs) is not np.ndarray or type(labels) is not np.ndarray or classes != (0, 1):
         return None
-    # Read as unsigned integers, negative numbers and NaN are larger than 1: one maximum checks everything.
-    bits, one = _ONES.get(probs.dtype, (None, 0))
-    if bits is None or labels.dtype.kind not in "iub" or probs.ndim != 1 or probs.shape != labels.shape:
+    if probs.dtype not in _PLAIN or labels.dtype.kind not in "iub" or probs.ndim != 1 or probs.shape != labels.shape:
         return None
-    is_plain = len(probs) and probs.view(bits).max() <= one and labels.view(_UNSIGNED[labels.itemsize]).max() <= 1
-    return Batch(probs, labels) if is_plain else None
+    return Batch(probs, labels) if len(probs) and are_plain(probs, labels) else None
 
 
 def _rows(values: NDArray[np.generic], kept: BoolArray) -> NDArray[np.generic]:

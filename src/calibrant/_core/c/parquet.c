@@ -211,7 +211,7 @@ static int64_t read_values(Input *input) {
 /* The pages whose headers are in some bytes of a file. `state` holds the number of values expected, that of the pages so
    far, the bytes these unpack to, and the position of the next page from the first of these bytes on. It ends before a
    header that is incomplete or unusual. */
-EXPORT void NAME(parquet_pages)(const uint8_t *data, int64_t size, int64_t *state) {
+static void read_pages(const uint8_t *data, int64_t size, int64_t *state) {
     while (state[1] < state[0] && state[3] < size) {
         Input input = {data + state[3], data + size, 0};
         Field field = {0, 0};
@@ -233,4 +233,9 @@ EXPORT void NAME(parquet_pages)(const uint8_t *data, int64_t size, int64_t *stat
         state[2] += unpacked;
         state[3] = input.at - data + packed;
     }
+}
+
+/* The same for several windows, one behind another: window i ends at `ends[i]`, and has four numbers in `states`. */
+EXPORT void NAME(parquet_pages)(const uint8_t *windows, const int64_t *ends, int64_t n, int64_t *states) {
+    for (int64_t i = 0, start = 0; i < n; start = ends[i++]) read_pages(windows + start, ends[i] - start, states + 4 * i);
 }

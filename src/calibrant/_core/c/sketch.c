@@ -408,3 +408,17 @@ EXPORT void NAME(sketch_scores)(const double *probs, const uint8_t *events, int6
     }
     write_sums(&sums, to);
 }
+
+/* Whether all numbers, of float if `single` and otherwise of double, are from 0 to 1 and not -0, and all labels are 0 or
+   1. Read as unsigned integers, negative numbers and those that are none are larger than 1. */
+EXPORT void NAME(sketch_plain)(const void *probs, int64_t single, const uint8_t *labels, int64_t n, int64_t *to) {
+    uint64_t beyond = 0;
+    uint32_t beyond_single = 0;
+    uint8_t beyond_label = 0;
+    if (single)
+        for (int64_t i = 0; i < n; i++) beyond_single |= ((const uint32_t *)probs)[i] > 0x3f800000U;
+    else
+        for (int64_t i = 0; i < n; i++) beyond |= ((const uint64_t *)probs)[i] > 0x3ff0000000000000ULL;
+    for (int64_t i = 0; i < n; i++) beyond_label |= labels[i] > 1;
+    *to = !(beyond | beyond_single | beyond_label);
+}
