@@ -83,7 +83,7 @@ class VectorScaling(LikelihoodScaling):
 def _best_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray, max_iter: int) -> Minimum:
     """Return the diagonal map that maximises the likelihood."""
     start = scaled_diagonal(scores, labels, weights)
-    likelihood = PenalisedLikelihood(Diagonal(len(start)), scores, labels, weights, penalty=RIDGE, target=start)
+    likelihood = PenalisedLikelihood(Diagonal(scores), labels, weights, penalty=RIDGE, target=start)
     return minimise(likelihood, start.ravel(), max_iter=max_iter)
 
 
@@ -126,7 +126,7 @@ class MatrixScaling(LikelihoodScaling):
         scores, centre, unit = self._standardised(log_probs, weights)
         n_classes = scores.shape[1]
         start = as_matrix(_best_diagonal(scores, labels, weights, self.max_iter).x.reshape(n_classes, 2))
-        likelihood = PenalisedLikelihood(Full(n_classes), scores, labels, weights, penalty=RIDGE, target=start)
+        likelihood = PenalisedLikelihood(Full(scores), labels, weights, penalty=RIDGE, target=start)
         self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), n_classes, centre, unit)
 
 
@@ -198,9 +198,7 @@ class DirichletCalibration(AffineScaling):
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         scores = floored(log_probs)
-        likelihood = PenalisedLikelihood(
-            Full(scores.shape[1]), scores, labels, weights, penalty=self._penalties(scores.shape[1])
-        )
+        likelihood = PenalisedLikelihood(Full(scores), labels, weights, penalty=self._penalties(scores.shape[1]))
         start = as_matrix(scaled_diagonal(scores, labels, weights))
         self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), scores.shape[1])
 

@@ -75,8 +75,8 @@ class Pass:
             scores = floored(np.log(matrix, dtype=np.float64))
         each = np.ones(len(scores)) if batch.units is None else batch.units / ONE
         k = len(self.classes)
-        family = Diagonal(k) if self.parameters.shape[1] == 2 else Full(k)
-        likelihood = PenalisedLikelihood(family, scores, batch.labels, each)
+        family = Diagonal if self.parameters.shape[1] == 2 else Full
+        likelihood = PenalisedLikelihood(family(scores), batch.labels, each)
         total = float(each.sum())
         loss, gradient = likelihood(self.parameters.ravel())
         self.loss += total * loss
