@@ -13,8 +13,8 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, finite
 from calibrant.calibrators.rules import TEMPERATURE, Rule, are_shares
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, finite
 from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
 from calibrant.calibrators.temperature import TemperatureScaling
 

@@ -15,10 +15,10 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.guard import GUARD, check_rows, fit_guard, guarded
 from calibrant.calibrators.inverse_temperature import never_wrong
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, floored
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise, warn_unless_converged
 from calibrant.calibrators.rules import AFFINE, CURVE, Rule, is_curve, vector
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.segments import fallen, line_knots, roughness, weighted_quantiles
 from calibrant.calibrators.softmax import Full, PenalisedLikelihood
 
@@ -271,7 +271,7 @@ class JointScaling(WarmStartCalibrator):
         check_rows(self.guard, "guard")
 
     def _guarded(self, log_probs: FloatArray) -> FloatArray:
-        return np.maximum(guarded(self.guard_, log_probs), SMALLEST_LOG_PROB)
+        return floored(guarded(self.guard_, log_probs))
 
     def _shared(self, scores: FloatArray) -> FloatArray:
         """Return the features that slopes and row factors multiply, (g + h, n, K)."""

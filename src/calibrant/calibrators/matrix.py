@@ -6,7 +6,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
-from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored, scaled_diagonal
+from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, scaled_diagonal
+from calibrant.calibrators.log_odds import floored
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.rules import AFFINE, Rule
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood

@@ -12,11 +12,11 @@ from calibrant._core.newton import Curve, Minimum
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.inverse_temperature import never_wrong
+from calibrant.calibrators.log_odds import finite
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise_nonnegative, warn_unless_converged
 from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.rules import TEMPERATURE, Rule, vector
-from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.segments import (
     Segments,
     SlopesLikelihood,

@@ -14,10 +14,11 @@ from calibrant.calibrators.compose import parse
 from calibrant.calibrators.ensemble import MIXTURE, mixture, warn_unless_converged
 from calibrant.calibrators.folds import Unseen, out_of_fold
 from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows, fit_guard, guarded
+from calibrant.calibrators.identity import Identity
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, finite
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.rules import Rule
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, Identity, finite
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
 from calibrant.calibrators.stack_members import default_members, folds_for

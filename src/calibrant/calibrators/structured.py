@@ -11,10 +11,10 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.affine import AffineScaling
 from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows, fit_guard, guarded
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.rules import AFFINE, Rule
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError

@@ -12,7 +12,8 @@ from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve, Minimum, descend, newton_step
 from calibrant.binning.cells.weights import ONE
 from calibrant.calibrators import MatrixScaling, TemperatureScaling, VectorScaling
-from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored
+from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix
+from calibrant.calibrators.log_odds import floored
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.exceptions import InputError
