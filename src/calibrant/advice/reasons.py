@@ -5,8 +5,8 @@ import numpy as np
 from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant, with_sign
 from calibrant.advice.choice import ROWS_OF_DOUBT, TOLERANCE
 from calibrant.advice.cross_fit import GROUPS
-from calibrant.advice.plan import COIN
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
+from calibrant.advice.scoring import COIN
 from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._border.types import Progress, Rng
 from calibrant.assessment.comparison_plan import Plan
 from calibrant.assessment.forecasts.comparison import compare_forecasts
@@ -18,6 +17,7 @@ from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import takes_labels_first
 from calibrant.resampling.bootstrap import Bootstrap, group_rows
+from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import Comparison
 
 DEFAULT_METRICS = (
@@ -167,7 +167,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         name: plan.take(rows).run({model: p.take(rows) for model, p in models.items()}, generator, part(1 + i))
         for i, (name, rows) in enumerate(parts.items())
     }
-    settings = {"version": __version__, "seed": rng if isinstance(rng, int) else None}
+    settings = version_and_seed(rng)
     return replace(whole, groups=groups, settings=settings)
 
 

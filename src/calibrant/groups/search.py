@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.convert import convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
@@ -22,6 +21,7 @@ from calibrant.groups.subjects import Classes, Distributions, Subject
 from calibrant.groups.tested import FINE_CUTS, Part, Tested, draw_half, tested_cells, tested_leaves
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
+from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import Detectable, FoundGroup, GroupFindings
 
 SHARES = (0.5, 0.25, 0.1, 0.05)
@@ -204,7 +204,7 @@ class GroupSearch:
             event=search.subject.event,
             columns=tuple(each.name for each in columns),
             left_out=left_out,
-            settings={**asdict(self), "version": __version__, "seed": rng if isinstance(rng, int) else None},
+            settings=asdict(self) | version_and_seed(rng),
         )
         return replace(outcome, headline=headline(outcome), explanation=explain(outcome))
 
