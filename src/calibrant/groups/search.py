@@ -57,8 +57,8 @@ class GroupSearch:
     1. *Cells.* The list of groups is fixed by features and predictions before looking at any label: every intersection
        of levels that is large enough, and all rows. Every group is tested on all rows. If the predictions are right,
        the number of events in a group is a sum of independent events with known probabilities; its two-sided p-value is
-       exact up to 500 rows, and a saddlepoint approximation above (`calibrant.groups.tails`). Holm's method accounts
-       for the number of groups. For a fixed list this finds more than testing on a second half of the rows.
+       exact up to 500 rows, and a saddlepoint approximation above (`calibrant.groups.event_sums`). Holm's method
+       accounts for the number of groups. For a fixed list this finds more than testing on a second half of the rows.
     2. *Tree.* A tree is grown on the residuals of one half of the rows, with columns of numbers in finer cuts, sets of
        categories, and the prediction itself as a column. Its leaves are tested on the other half, again with Holm's
        method: a group that was found by looking at labels cannot be tested on these labels.
