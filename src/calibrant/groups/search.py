@@ -182,7 +182,8 @@ class GroupSearch:
         """Test the leaves of a tree, which may cut columns of numbers more finely than the list does."""
         if self.leaves == 1 or min(half.sum(), (~half).sum()) < 2 * self.least_rows:
             return Part([], 0)
-        return tested_leaves(subject.evidence, _finer(grid, table) | _own(subject.columns), half, self)
+        columns = _finer(grid, table) | _own(subject.columns)
+        return tested_leaves(subject.evidence, columns, half, self.leaves, self.least_rows)
 
     def _findings(
         self, search: "_Search", depth: int, left_out: dict[str, str], columns: list[Levels], rng: Rng
