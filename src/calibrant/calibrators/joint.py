@@ -7,16 +7,15 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, KeptBlocks, each_block
 from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
-from calibrant.calibrators.guard import GUARD, check_rows, fit_guard, guarded
+from calibrant.calibrators.guard import GUARD, fit_guard, guarded
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, floored
-from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise, warn_unless_converged
 from calibrant.calibrators.rules import AFFINE, CURVE, Rule, is_curve, vector
 from calibrant.calibrators.segments import fallen, line_knots, roughness, weighted_quantiles
@@ -267,8 +266,8 @@ class JointScaling(WarmStartCalibrator):
         for name in ("segments", "row_knots", "max_iter"):
             check_count(getattr(self, name), name)
         for name in ("smoothness", "matrix"):
-            check_strength(getattr(self, name), name)
-        check_rows(self.guard, "guard")
+            check_not_negative(getattr(self, name), name)
+        check_not_negative(self.guard, "guard")
 
     def _guarded(self, log_probs: FloatArray) -> FloatArray:
         return floored(guarded(self.guard_, log_probs))

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
 from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, scaled_diagonal
@@ -209,18 +210,12 @@ class DirichletCalibration(AffineScaling):
             raise InputError(f'penalty must be "odir" or "l2", but is {self.penalty!r}.')
         if self.normalisation not in ("sum", "mean"):
             raise InputError(f'normalisation must be "sum" or "mean", but is {self.normalisation!r}.')
-        check_strength(self.strength, "strength")
+        check_not_negative(self.strength, "strength")
         penalised = np.ones((k, k)) if self.penalty == "l2" else 1.0 - np.eye(k)
         of_intercept = self.strength if self.intercept_strength is None else self.intercept_strength
-        check_strength(of_intercept, "intercept_strength")
+        check_not_negative(of_intercept, "intercept_strength")
         intercepts = np.ones((k, 1))
         if self.normalisation == "mean":
             penalised /= penalised.sum()
             intercepts /= k
         return np.maximum(np.hstack([self.strength * penalised, of_intercept * intercepts]), RIDGE)
-
-
-def check_strength(value: float, name: str) -> None:
-    """Refuse a factor of a penalty that is negative or not finite."""
-    if not 0 <= value < np.inf:
-        raise InputError(f"{name} must be a finite number of at least 0, but is {value!r}.")
