@@ -62,7 +62,7 @@ def _of_groups(advice: Recommendation, chosen: Candidate) -> str:
     if advice.name == GROUPS:
         return "It corrects groups of rows, so new rows need the columns that its steps name."
     if found.loss == advice.candidates[0].loss:
-        return "The fix of groups changes nothing: no group is off clearly enough."
+        return "The fix of groups changes nothing: no group is clearly off."
     change = found.loss - chosen.loss
     if change >= 0:
         return f"The fix of groups has a larger loss, by {significant(change)}."

@@ -256,5 +256,5 @@ def _headline(steps: tuple[GroupStep, ...], n_candidates: int) -> str:
             if n_candidates > 1
             else "there is no group but all rows, which are not"
         )
-        return f"No step: {none} off clearly enough. Predictions stay as they are."
+        return f"No step: {none} clearly off. Predictions stay as they are."
     return f"{counted(len(steps), 'step')} among {count(n_candidates)} groups."
