@@ -12,8 +12,8 @@ from calibrant import InputError, Predictions, as_record, compare, recommend, to
 from calibrant.advice import RULE, shortlist
 from calibrant.advice.choice import choose
 from calibrant.advice.cross_fit import cross_fit, draw_folds
-from calibrant.advice.reasons import decided_by, differences_in_words, disagreement, headline
 from calibrant.advice.scoring import Scoring
+from calibrant.advice.sentences import decided_by, differences_in_words, disagreement, headline
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import (
     CALIBRATORS,

@@ -10,9 +10,9 @@ from calibrant._border.types import Progress, Rng
 from calibrant._core.threads import in_order
 from calibrant.advice.choice import MOST_REDRAWS, SMALL_PVALUE, SURE, choose
 from calibrant.advice.cross_fit import GROUPS, cross_fit_all, cross_fit_groups, draw_folds, group_table
-from calibrant.advice.reasons import decided_by, disagreement, headline, reasons
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
 from calibrant.advice.scoring import Scoring
+from calibrant.advice.sentences import decided_by, disagreement, headline, reasons
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import CALIBRATORS, Calibrator, Identity
 from calibrant.exceptions import InputError

@@ -10,8 +10,8 @@ from calibrant._border.checks import check_count, check_level
 from calibrant._border.numerals import count, percent
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import MOST_REDRAWS, SMALL_PVALUE, TOLERANCE, Choice, choose
-from calibrant.advice.reasons import decided_by, differences_in_words, disagreement, headline
 from calibrant.advice.rule import NOTHING, forecast_shortlist
+from calibrant.advice.sentences import decided_by, differences_in_words, disagreement, headline
 from calibrant.assessment.forecasts.verdict import about_a_trend, judge
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import (

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.comparison_plan import Plan
 from calibrant.assessment.forecasts.comparison import compare_forecasts
+from calibrant.assessment.model_differences import ModelComparison
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import Metric
@@ -145,7 +145,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         )
     base = _checked_baseline(models, baseline)
     usual = suited_names(DEFAULT_METRICS, models[base].n_classes)
-    plan = Plan(
+    comparison = ModelComparison(
         metrics=chosen_metrics(usual if metrics is None else metrics),
         baseline=base,
         bootstrap=Bootstrap(n_resamples, clusters, strata),
@@ -156,15 +156,15 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         rule=_check_choice(differences, "differences", RULES),
         bandwidth=_check_choice(bandwidth, "bandwidth", BANDWIDTHS),
     )
-    parts = {} if by is None else group_rows(by, models[plan.baseline].n_samples)
+    parts = {} if by is None else group_rows(by, models[comparison.baseline].n_samples)
     generator = np.random.default_rng(rng)
 
     def part(position: int) -> Progress | None:
         return None if progress is None else lambda done, of: progress(position * of + done, of * (1 + len(parts)))
 
-    whole = plan.run(models, generator, part(0))
+    whole = comparison.run(models, generator, part(0))
     groups = {
-        name: plan.take(rows).run({model: p.take(rows) for model, p in models.items()}, generator, part(1 + i))
+        name: comparison.take(rows).run({model: p.take(rows) for model, p in models.items()}, generator, part(1 + i))
         for i, (name, rows) in enumerate(parts.items())
     }
     settings = version_and_seed(rng)

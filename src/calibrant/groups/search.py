@@ -16,7 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, without_alike_levels, without_rare_levels
 from calibrant.groups.columns import Levels, as_table, cut_into_levels
-from calibrant.groups.showing import arranged, as_found, explain, headline
+from calibrant.groups.findings import arranged, as_found, explain, headline
 from calibrant.groups.subjects import Classes, Distributions, Subject
 from calibrant.groups.tested import FINE_CUTS, Part, Tested, draw_half, tested_cells, tested_leaves
 from calibrant.predictions import Predictions, check_predictions
