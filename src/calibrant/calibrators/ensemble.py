@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -147,13 +148,8 @@ def mixture(weights: Sequence[float], members: Iterable[FloatArray]) -> FloatArr
     >>> np.exp(mixture([0.5, 0.5], [np.log([[0.25, 0.75]]), np.array([[0.0, -np.inf]])])).round(3).tolist()
     [[0.625, 0.375]]
     """
-    total: FloatArray | None = None
-    for weight, member in zip(weights, members, strict=True):
-        term = member + np.log(weight)
-        total = term if total is None else np.logaddexp(total, term, out=total)
-    if total is None:
-        raise InputError("a mixture must have at least one member.")
-    return total
+    terms = (member + np.log(weight) for weight, member in zip(weights, members, strict=True))
+    return reduce(lambda total, term: np.logaddexp(total, term, out=total), terms)
 
 
 def error_products(members: Iterable[FloatArray], labels: IntArray, shares: FloatArray) -> FloatArray:
