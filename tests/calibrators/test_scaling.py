@@ -250,7 +250,7 @@ class TestVectorAndMatrix:
 
     def test_a_search_that_ends_too_early_says_so(self):
         probs, labels = overconfident()
-        with pytest.warns(ConvergenceWarning, match="VectorScaling stopped after 1 steps"):
+        with pytest.warns(ConvergenceWarning, match="VectorScaling stopped after 1 step "):
             fitted = VectorScaling(max_iter=1).fit(probs, labels)
         assert not fitted.converged_
         assert fitted.gradient_norm_ > 1e-8
