@@ -35,19 +35,13 @@ test quick thorough: export MALLOC_TRIM_THRESHOLD_ := 268435456
 test quick thorough: export MALLOC_MMAP_THRESHOLD_ := 33554432
 
 # Tests run in two processes: more threads than these would wait for each other.
-test: .venv/test-installed
+quick: SOME := -m "not slow"
+test quick: .venv/test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest
-
-quick: .venv/test-installed
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -m "not slow"
+	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest $(SOME)
 
 thorough: .venv/test-installed
 	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --hypothesis-profile=thorough

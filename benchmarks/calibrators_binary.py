@@ -13,6 +13,7 @@ from functools import partial
 from importlib import import_module
 
 import numpy as np
+from timing import best
 
 from calibrant import Predictions
 from calibrant.calibrators import BBQ, CALIBRATORS, IsotonicCalibration, VennAbers
@@ -41,16 +42,6 @@ def simulate_classes(n, k, seed=0):
     sharp = np.exp(1.7 * logits)
     sharp /= sharp.sum(axis=1, keepdims=True)
     return sharp[: n // 2], labels[: n // 2], sharp[n // 2 :], labels[n // 2 :]
-
-
-def best(functions, repetitions):
-    times, values = dict.fromkeys(functions, np.inf), {}
-    for _ in range(repetitions):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            values[name] = function()
-            times[name] = min(times[name], time.perf_counter() - start)
-    return times, values
 
 
 def show(title, times, losses, bar):

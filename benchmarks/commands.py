@@ -24,7 +24,7 @@ import calibrant
 BINS, YARDSTICK = 15, 1000
 ROWS_AT_ONCE = 5000
 ROUNDS, SHORT = 5, 4.0
-"""Runs of a command whose first run takes less than so many seconds."""
+"""A command whose first run takes less than SHORT seconds is run ROUNDS times."""
 
 LAUNCHER = """
 import os, sys, time

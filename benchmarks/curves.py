@@ -8,17 +8,12 @@ import time
 
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
+from timing import timed
 
 from calibrant import Predictions
 from calibrant.curves import isotonic_curve
 
 REDRAWS = 999
-
-
-def seconds(function, *arguments):
-    start = time.process_time()
-    function(*arguments)
-    return time.process_time() - start
 
 
 def plain(probs, n_resamples):
@@ -36,9 +31,9 @@ def main():
     for n, decimals in ((10_000, 17), (10_000, 3), (100_000, 17), (1_000_000, 17), (1_000_000, 4), (1_000_000, 3)):
         probs = rng.random(n).round(decimals)
         p = Predictions(probs, rng.random(n) < probs)
-        ours = seconds(lambda p=p: isotonic_curve(p, n_resamples=REDRAWS, rng=0))
+        ours, _ = timed(lambda p=p: isotonic_curve(p, n_resamples=REDRAWS, rng=0), clock=time.process_time)
         few = max(2, min(REDRAWS, 1_000_000 // n))
-        theirs = seconds(plain, probs, few) * REDRAWS / few
+        theirs = timed(plain, probs, few, clock=time.process_time)[0] * REDRAWS / few
         distinct = len(np.unique(probs))
         print(f"{n:>9} {distinct:>9} {ours:>9.2f} s {theirs:>9.2f} s {theirs / ours:>7.1f}")
 

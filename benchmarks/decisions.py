@@ -13,21 +13,13 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
+from timing import shortest
 
 from calibrant import Predictions
 from calibrant.decisions import Costs, best_threshold, coverage_at_risk, decision_curve, estimate_base_rate
 from calibrant.metrics import AURC, ExpectedCost
 
 FILE = Path(__file__).parents[1] / "tests" / "decisions" / "df_binary.csv"
-
-
-def seconds(function, repeats=5):
-    best = np.inf
-    for _ in range(repeats):
-        start = time.process_time()
-        function()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 def curves():
@@ -45,8 +37,13 @@ def curves():
     )
     large = pd.concat([frame] * 133, ignore_index=True)
     q = Predictions(large["cancerpredmarker"], large["cancer"])
-    ours = seconds(lambda: decision_curve(q, thresholds=thresholds, rng=0))
-    theirs = seconds(lambda: dca(large, "cancer", ["cancerpredmarker"], thresholds=thresholds))
+    ours, theirs = (
+        shortest(task, clock=time.process_time)
+        for task in (
+            lambda: decision_curve(q, thresholds=thresholds, rng=0),
+            lambda: dca(large, "cancer", ["cancerpredmarker"], thresholds=thresholds),
+        )
+    )
     print(f"{len(large):,} rows: {ours:.3f} s with bands, dcurves {theirs:.3f} s without; ratio {theirs / ours:.1f}")
 
 
@@ -173,7 +170,8 @@ def rates():
 
     ours, (theirs, steps) = estimate_base_rate(p, 0.5), plain(1e-12)
     print(f"base rate of 100,000 rows: {ours.value:.10f}, EM {theirs:.10f} after {steps} steps")
-    timed = seconds(lambda: estimate_base_rate(p, 0.5)), seconds(lambda: plain(1e-12))
+    tasks = lambda: estimate_base_rate(p, 0.5), lambda: plain(1e-12)
+    timed = [shortest(task, clock=time.process_time) for task in tasks]
     print(f"  {timed[0]:.3f} s with limits {ours.low:.4f} to {ours.high:.4f}, EM {timed[1]:.3f} s without")
 
 

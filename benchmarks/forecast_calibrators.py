@@ -10,6 +10,7 @@ import os
 import time
 
 import numpy as np
+from timing import timed
 
 from calibrant import Forecasts, Normal, Samples
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, ConformalIntervals, PITMap, SpreadScaling
@@ -64,12 +65,6 @@ def g1():
     return whole.take(slice(0, 200)), whole.take(slice(200, None))
 
 
-def seconds(function):
-    start = time.process_time()
-    value = function()
-    return time.process_time() - start, value
-
-
 def line(what, ours, theirs, times=None):
     ratio = f"{theirs / ours:.6f}" if np.isfinite(ours) and ours else "-"
     timing = "" if times is None else f"   time of theirs / ours {times[1] / max(times[0], 1e-9):.1f}"
@@ -86,8 +81,8 @@ def netcal_peer(fit, test):
         scaling.fit((law.loc, law.scale), fit.targets)
         return float(np.ravel(scaling.transform((test.distribution.loc, test.distribution.scale)))[0])
 
-    other, spread = seconds(theirs)
-    own, fitted = seconds(lambda: SpreadScaling().fit(fit))
+    other, spread = timed(theirs, clock=time.process_time)
+    own, fitted = timed(lambda: SpreadScaling().fit(fit), clock=time.process_time)
     line("variance scaling: factor k", fitted.factor_, spread / test.distribution.scale[0], (own, other))
 
 
@@ -142,8 +137,8 @@ def mapie_peer(fit, test):
         _, ends = model.conformalize(rows, fit.targets).predict_interval(new)
         return float(ends[0, 1, 0] - new[0, 0])
 
-    other, half = seconds(theirs)
-    own, fitted = seconds(lambda: ConformalIntervals(score="absolute").fit(fit))
+    other, half = timed(theirs, clock=time.process_time)
+    own, fitted = timed(lambda: ConformalIntervals(score="absolute").fit(fit), clock=time.process_time)
     line("split conformal, absolute errors, 90 %: half width", fitted.thresholds_[0, 0], half, (own, other))
 
 

@@ -3,19 +3,12 @@
 Call it as `python benchmarks/forecast_metrics.py`. On a shared machine only the ratios mean something.
 """
 
-import time
-
 import numpy as np
 from scipy import optimize, stats
+from timing import timed
 
 from calibrant.forecasts import Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.metrics import CRPS, FORECAST_METRICS
-
-
-def seconds(function, *arguments):
-    start = time.perf_counter()
-    value = function(*arguments)
-    return time.perf_counter() - start, value
 
 
 def data(rng):
@@ -52,21 +45,21 @@ def main():
         print(f"\n{name}")
         for key, metric in FORECAST_METRICS.items():
             if metric.suits(f) and metric.family != "kernel":
-                print(f"  {key:<18} {seconds(metric, f)[0]:7.3f} s")
+                print(f"  {key:<18} {timed(metric, f)[0]:7.3f} s")
 
     print("\nratios of times, plain / calibrant")
     f = Forecasts(Normal(rng.normal(size=10**6), rng.uniform(0.5, 2, 10**6)), rng.normal(size=10**6))
     law = f.distribution
     report(
         "CRPS of 1 000 000 normals, scipy.stats",
-        seconds(CRPS(), f),
-        seconds(normal_crps, law.loc, law.scale, f.targets),
+        timed(CRPS(), f),
+        timed(normal_crps, law.loc, law.scale, f.targets),
     )
     draws, y = rng.normal(size=(500, 1000)), rng.normal(size=500)
     ensemble = Forecasts(Samples(draws), y)
-    report("CRPS of 500 x 1000 members, all pairs", seconds(CRPS(), ensemble), seconds(pairwise_crps, draws, y))
+    report("CRPS of 500 x 1000 members, all pairs", timed(CRPS(), ensemble), timed(pairwise_crps, draws, y))
     law = Mixture(np.full(5, 0.2), [Normal(rng.normal(size=2000), rng.uniform(0.1, 2, 2000)) for _ in range(5)])
-    report("quantiles of 2000 mixtures, brentq", seconds(law.quantile, 0.9), seconds(brent_quantiles, law, 0.9))
+    report("quantiles of 2000 mixtures, brentq", timed(law.quantile, 0.9), timed(brent_quantiles, law, 0.9))
 
 
 def report(what, ours, plain):

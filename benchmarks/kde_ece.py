@@ -1,14 +1,15 @@
 """KDE-ECE against the plain double loop and its peers in one run: `python benchmarks/kde_ece.py [section ...]`.
 
-Best of some repetitions after one that loads the compiled code; sorting is included. On a shared machine only the
-ratios mean something. relplot is compared with if it is installed.
+Best of some repetitions after one that loads the compiled code; sorting is included, as predictions remember nothing
+from one repetition to the next. On a shared machine only the ratios mean something. relplot is compared with if it is
+installed.
 """
 
 import os
 import sys
-import time
 
 import numpy as np
+from timing import forget, shortest
 
 from calibrant import Predictions
 from calibrant.metrics import DirichletECE, KdeECE
@@ -24,16 +25,6 @@ def simulate(n, seed=0):
     rng = np.random.default_rng(seed)
     c = rng.beta(3, 1, n)
     return Predictions(c, (rng.random(n) < c**1.3).astype(int))
-
-
-def best(task, repetitions=5):
-    task()
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def double_loop(p, kernel, h, rows=256):
@@ -70,8 +61,8 @@ def beside_the_double_loop(n=10_000):
     for kernel in KERNELS:
         for h in (0.005, 0.05, 0.2):
             metric = KdeECE(kernel, h)
-            ours = best(lambda m=metric: m(p))
-            slow = best(lambda k=kernel, h=h: double_loop(p, k, h), 1)
+            ours = shortest(lambda m=metric: m(forget(p)))
+            slow = shortest(lambda k=kernel, h=h: double_loop(p, k, h), 1)
             error = abs(metric(p) - double_loop(p, kernel, h))
             print(f"  {kernel:<13} h = {h:<6} {ours:9.5f} s {slow / ours:8.0f} x   difference {error:.0e}")
 
@@ -81,7 +72,7 @@ def beside_peers():
     for n, seconds in PUBLISHED_SECONDS.items():
         p = simulate(n)
         metrics = (KdeECE(bandwidth=0.02), KdeECE(), KdeECE("triweight", "mix-n-match", form="integral"))
-        given, searched, published = (best(lambda m=m, p=p: m(p), 3) for m in metrics)
+        given, searched, published = (shortest(lambda m=m, p=p: m(forget(p)), 3) for m in metrics)
         print(f"  {n:>8} rows: {given:.4f} s, with search {searched:.4f} s, integral form {published:.4f} s")
         print(f"           published code {seconds} s (measured elsewhere): {seconds / given:.0f} x,", end=" ")
         print(f"{seconds / searched:.1f} x with search, {seconds / published:.0f} x in its own form")
@@ -95,14 +86,14 @@ def smooth_ece(p):
         from relplot import smECE
     except ImportError:
         return RELPLOT_SECONDS, "measured elsewhere"
-    return best(lambda: smECE(p.positive, p.labels), 3), "in this run"
+    return shortest(lambda: smECE(p.positive, p.labels), 3), "in this run"
 
 
 def a_million_rows(n=1_000_000):
     p = simulate(n)
     print(f"{n} rows, given bandwidth: seconds")
     for kernel in KERNELS:
-        times = {h: best(lambda k=kernel, h=h: KdeECE(k, h)(p), 3) for h in (0.001, 0.01, 0.1)}
+        times = {h: shortest(lambda k=kernel, h=h: KdeECE(k, h)(forget(p)), 3) for h in (0.001, 0.01, 0.1)}
         print(f"  {kernel:<13}" + "  ".join(f"{h:g}: {t:.3f}" for h, t in times.items()))
 
 
@@ -111,7 +102,7 @@ def bandwidth_search(n=30_000):
     print(f"{n} rows: search for the bandwidth")
     for rule in ("cv", "loo"):
         for kernel in KERNELS:
-            seconds = best(lambda k=kernel, r=rule: KdeECE(k, r).fit_bandwidth(p), 3)
+            seconds = shortest(lambda k=kernel, r=rule: KdeECE(k, r).fit_bandwidth(forget(p)), 3)
             print(f"  {rule:<4} {kernel:<13}{seconds:7.3f} s   {KdeECE(kernel, rule).fit_bandwidth(p).bandwidth:.4f}")
 
 
@@ -122,9 +113,9 @@ def replicates(n=10_000, n_resamples=1000):
     for kernel in KERNELS:
         for h in (0.01, 0.05):
             metric = KdeECE(kernel, h)
-            alone = best(lambda m=metric: [m(p) for _ in range(100)], 3) * n_resamples / 100
+            alone = shortest(lambda m=metric: [m(forget(p)) for _ in range(100)], 3) * n_resamples / 100
             weights, redraws = metric.prepare(p), metric.prepare_labels(p)
-            by_weights, by_labels = best(lambda f=weights: f(W), 3), best(lambda f=redraws: f(labels), 3)
+            by_weights, by_labels = shortest(lambda f=weights: f(W), 3), shortest(lambda f=redraws: f(labels), 3)
             print(f"  {kernel:<13} h = {h:<5} {by_weights:7.3f} s of weights {alone / by_weights:6.1f} x", end="")
             print(f"   {by_labels:7.3f} s of labels {alone / by_labels:6.1f} x")
 
@@ -135,7 +126,7 @@ def dirichlet():
         rng = np.random.default_rng(2)
         probs = rng.dirichlet(np.full(k, 0.5), n)
         p = Predictions(probs, (probs.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1))
-        print(f"  {n:>6} rows, {k:>2} classes: {best(lambda p=p: DirichletECE()(p), 1):.2f} s")
+        print(f"  {n:>6} rows, {k:>2} classes: {shortest(lambda p=p: DirichletECE()(forget(p)), 1):.2f} s")
 
 
 SECTIONS = {

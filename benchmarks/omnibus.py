@@ -7,25 +7,14 @@ import resource
 import time
 import warnings
 
-import numpy as np
+from timing import forget, simulate, timed
 
-from calibrant import DataWarning, Predictions
+from calibrant import DataWarning
 from calibrant.hypotest import ConsistencyTest, OmnibusTest
 
 
-def simulate(n, n_classes, concentration=0.5, seed=0):
-    rng = np.random.default_rng(seed)
-    probs = rng.dirichlet(np.full(n_classes, concentration), n)
-    return Predictions(probs, (probs.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1))
-
-
 def seconds(test, p, repeats):
-    best = np.inf
-    for _ in range(repeats):
-        start = time.process_time()
-        test(p, rng=0)
-        best = min(best, time.process_time() - start)
-    return best
+    return min(timed(lambda: test(forget(p), rng=0), clock=time.process_time)[0] for _ in range(repeats))
 
 
 def main():
@@ -33,9 +22,8 @@ def main():
     OmnibusTest(9)(simulate(50, 3), rng=0)  # Imports are done before the clock starts.
     print("999 redraws, seconds of processor time")
     for n, n_classes, repeats in ((1000, 2, 3), (10_000, 2, 3), (1000, 10, 3), (10_000, 10, 3), (10_000, 1000, 1)):
-        p = simulate(n, n_classes, 0.5 if n_classes <= 10 else 0.1)
-        one = seconds(ConsistencyTest(), p, repeats)
-        all_of_them = seconds(OmnibusTest(), p, repeats)
+        p = simulate(n, n_classes, concentration=0.5 if n_classes <= 10 else 0.1)
+        one, all_of_them = (seconds(test, p, repeats) for test in (ConsistencyTest(), OmnibusTest()))
         ratio = all_of_them / one
         print(f"  n={n:<6} K={n_classes:<5} ECE alone {one:7.3f} s, omnibus {all_of_them:7.3f} s, {ratio:4.1f} x ECE")
     p = simulate(1_000_000, 2)

@@ -6,12 +6,11 @@ Best of interleaved repetitions: on a shared machine only the ratios mean someth
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from timing import best
 
 from calibrant._core.distances import Kernel
 
@@ -52,16 +51,6 @@ def blas_gaussian(P, Q):
     return np.exp(-np.maximum(squares, 0.0) / 2)
 
 
-def best(functions: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
-    times = dict.fromkeys(functions, np.inf)
-    for _ in range(repetitions):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            times[name] = min(times[name], time.perf_counter() - start)
-    return times
-
-
 def show(title: str, times: dict[str, float], n_pairs: float, ours: str) -> None:
     print(title)
     for name, seconds in times.items():
@@ -76,7 +65,7 @@ def pair_sums() -> None:
     for n_classes, repetitions in ((10, 12), (100, 4)):
         n = 8000
         P, R = simulate(n, n_classes)
-        times = best(
+        times, _ = best(
             {
                 "compiled": partial(pairs.pair_sum, P, R, kernel=TV),
                 "compiled, 1 thread": partial(pairs.pair_sum, P, R, kernel=TV, n_threads=1),
@@ -96,7 +85,7 @@ def euclidean() -> None:
     for n_classes, repetitions in ((10, 8), (100, 5), (1000, 3)):
         n = 6000
         P, R = simulate(n, n_classes)
-        times = best(
+        times, _ = best(
             {
                 "compiled": partial(pairs.pair_sum, P, R, kernel=kernel),
                 "BLAS tiles of 512": partial(tiled, P, R, blas_gaussian),
@@ -125,7 +114,7 @@ def forms() -> None:
     for width in (16, 100, 256):
         C = np.random.default_rng(1).normal(size=(n, width))
         H = np.random.default_rng(2).normal(size=(n, n))
-        times = best(
+        times, _ = best(
             {
                 "compiled forms": partial(pairs.quadratic_forms, P, R, C, kernel=TV),
                 "compiled row_sums": partial(pairs.row_sums, P, R, kernel=TV),
@@ -146,7 +135,7 @@ def radials() -> None:
         names = ("exponential", "gaussian", "gamma-exponential", "matern32", "matern52", "rational-quadratic")
         kernels = {name: Kernel(name, distance, 0.5, 1.5) for name in names}
         calls = {name: partial(pairs.pair_sum, P, R, kernel=kernel) for name, kernel in kernels.items()}
-        show(f"radial functions of {distance}, n={n} K=10", best(calls, 6), n * (n - 1) / 2, "exponential")
+        show(f"radial functions of {distance}, n={n} K=10", best(calls, 6)[0], n * (n - 1) / 2, "exponential")
 
 
 def blocks() -> None:
@@ -155,7 +144,7 @@ def blocks() -> None:
     n = 100_000
     P, R = simulate(n, 10)
     for size in (2, 8, 16, 50, 316):
-        times = best(
+        times, _ = best(
             {
                 "compiled": partial(pairs.block_sums, P, R, kernel=TV, blocksize=size),
                 "NumPy twin": partial(twin.block_sums, P, R, kernel=TV, blocksize=size),
@@ -177,7 +166,7 @@ def sorted_line() -> None:
         "pair_sum": partial(line.pair_sum, r),
         "row_sums": partial(line.row_sums, r),
     }
-    show("one probability, 10 million rows (per row, not per pair)", best(calls, 3), 1e7, "np.argsort alone")
+    show("one probability, 10 million rows (per row, not per pair)", best(calls, 3)[0], 1e7, "np.argsort alone")
 
 
 _MEMORY = """

@@ -4,10 +4,10 @@
 shared machine only the ratios mean something.
 """
 
-import time
 import tracemalloc
 
 import numpy as np
+from timing import forget, shortest, simulate
 
 from calibrant import Predictions
 from calibrant.assessment.comparison import DEFAULT_METRICS, compare
@@ -17,26 +17,9 @@ from calibrant.resampling.bootstrap import Bootstrap
 N, N_RESAMPLES, N_BINS = 10_000, 1000, 15
 
 
-def simulate(n, n_classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    probs = rng.dirichlet(np.full(n_classes, 0.5), n)
-    labels = (probs.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-    return Predictions(probs, labels)
-
-
-def best(task, repetitions=5):
-    task()
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def replicates(metric, p, n_resamples=N_RESAMPLES):
     """Ours: weights applied to one prepared computation."""
-    evaluate = metric.prepare(p)
+    evaluate = metric.prepare(forget(p))
     blocks = Bootstrap(n_resamples).counts(p.n_samples, np.random.default_rng(0))
     return np.concatenate([evaluate(counts) for counts in blocks])
 
@@ -78,10 +61,10 @@ def evaluations(metric, p, n_resamples):
 
 
 def print_ece(p):
-    ours = best(lambda: replicates(ECE(), p))
+    ours = shortest(lambda: replicates(ECE(), p))
     print(f"ECE, {N_RESAMPLES} replicates of {N} rows: {ours:.3f} s")
     for name, loop in (("plain NumPy loop", plain_loop), ("shortest NumPy loop", shortest_loop)):
-        seconds = best(lambda loop=loop: loop(p))
+        seconds = shortest(lambda loop=loop: loop(p))
         print(f"  {name:<36} {seconds:7.3f} s   ratio {seconds / ours:6.1f}")
     spread = np.std(plain_loop(p)) / np.std(replicates(ECE(), p))
     print(f"  standard deviation over replicates, loop / ours: {spread:.3f}")
@@ -90,10 +73,10 @@ def print_ece(p):
 def print_kde(p):
     some = 40
     tuned = KdeECE().fit_bandwidth(p)
-    ours = best(lambda: replicates(tuned, p), 3)
+    ours = shortest(lambda: replicates(tuned, p), 3)
     print(f"\nKDE-ECE, {N_RESAMPLES} replicates of {N} rows: {ours:.3f} s")
     for name, metric in (("at the bandwidth of the data", tuned), ("each with a bandwidth of its own", KdeECE())):
-        seconds = best(lambda metric=metric: evaluations(metric, p, some), 2) * N_RESAMPLES / some
+        seconds = shortest(lambda metric=metric: evaluations(metric, p, some), 2) * N_RESAMPLES / some
         print(f"  evaluations {name:<32} {seconds:7.3f} s   ratio {seconds / ours:6.1f}   (from {some})")
 
 
@@ -104,10 +87,11 @@ def print_compare():
     models = {"model": first, "other": second}
     print(f"\ncompare, two models of {N} rows and 10 classes, {N_RESAMPLES} resamples:")
     for what, intervals in (("with intervals", True), ("differences only", False)):
-        seconds = best(lambda i=intervals: compare(models, n_resamples=N_RESAMPLES, intervals=i, rng=0), 1)
+        settings = {"n_resamples": N_RESAMPLES, "intervals": intervals, "rng": 0}
+        seconds = shortest(lambda s=settings: compare({name: forget(p) for name, p in models.items()}, **s), 1)
         print(f"  default metrics, {what:<17} {seconds:6.1f} s")
     for name in DEFAULT_METRICS:
-        seconds = best(lambda n=name: replicates(METRICS[n], first), 1)
+        seconds = shortest(lambda n=name: replicates(METRICS[n], first), 1)
         print(f"  {name:<20} replicates of one model {seconds:6.2f} s")
 
 

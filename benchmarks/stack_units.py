@@ -1,4 +1,4 @@
-"""What is measured of the stack and of the advice, in units that are kept in files, so that a run can continue."""
+"""Measurements of the stack and of the advice, in units that are kept in files, so that a run can continue."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from calibrant.lab.store import filename, pack_json
 from calibrant.metrics import NLL, Brier
 
 CONSIDERED = {"two": ("spline>guard", "ts>guard"), "many": ("sms", "iop-deep"), "most": ("iop-diag",)}
-"""What is no member with some numbers of rows, or at all, but is tried as one beside the members."""
+"""Calibrators that are not default members for all numbers of rows, or for any, and are tried as members."""
 
 OTHERS = {"two": ("platt>guard", "beta>guard"), "many": ("iop-diag", "svs>iop-diag", "sms>iop-diag"), "most": ()}
 """Single calibrators."""
@@ -36,7 +36,7 @@ TOGETHER = (
 
 SINGLE = ("identity", "ts", "svs", "sms", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-deep")
 SINGLE_OF_TWO = ("identity", "ts>guard", "platt>guard", "spline>guard", "svs", "beta>guard")
-"""What the advice is held against: the best of them is known only afterwards."""
+"""What the advice is compared with; which of them is best is known only afterwards."""
 
 SETS, TESTED_SETS = 20, 1000
 """Calibrated data sets of one unit, to advise and to test only."""

@@ -55,7 +55,7 @@ def rows_of(unit: LimitsUnit, limits: FloatArray, truths: Mapping[str, Truth]) -
 
 
 def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray], *, keep: bool = False) -> None:
-    """Write all tables from the units that are complete; `keep` the rows of the others that are there already."""
+    """Write all tables from the units that are complete; `keep` rows of other units that are in the tables already."""
     truths = kept_truths(out) if keep else {}
     truths |= {unit.world: unit.named(values) for unit, values in found.items() if isinstance(unit, TruthUnit)}
     by_place = {_place(row): row for row in kept_rows(out)} if keep else {}

@@ -1,4 +1,4 @@
-"""The simulated worlds: calibrated predictions of several shapes, and predictions spoilt in known ways."""
+"""The simulated worlds: calibrated predictions of several shapes, and predictions with known defects."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -43,7 +43,7 @@ def ecdf_record(row: Summary) -> Record:
 
 
 def power_record(row: Summary) -> Record:
-    """Return the rate of a test on spoilt predictions."""
+    """Return the rate of a test on predictions with a defect."""
     return {"defect": row.unit.cell.defect} | _columns(row) | _rate_columns(row.rates[0])
 
 

@@ -31,7 +31,7 @@ Written by `{COMMAND}`; the same numbers are in `power.csv`. Share of data sets 
 
 
 def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray], *, keep: bool = False) -> None:
-    """Write all tables from the units that are complete; `keep` the rows of the others that are there already."""
+    """Write all tables from the units that are complete; `keep` rows of other units that are in the tables already."""
     place = {name: i for i, name in enumerate([*SHAPES, "normal"])}
     defects = {name: i for i, name in enumerate(DEFECTS)}
     order = {name: i for i, name in enumerate(BATTERY)}

@@ -12,8 +12,8 @@ from calibrant import InputError, Predictions, as_record, compare, recommend, to
 from calibrant.advice import RULE, shortlist
 from calibrant.advice.choice import choose
 from calibrant.advice.cross_fit import cross_fit, draw_folds
-from calibrant.advice.plan import Plan
-from calibrant.advice.reasons import decided_by, differences_in_words, disagreement, headline
+from calibrant.advice.scoring import Scoring
+from calibrant.advice.sentences import decided_by, differences_in_words, disagreement, headline
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import (
     CALIBRATORS,
@@ -581,7 +581,7 @@ def test_the_limits_of_a_difference_are_those_of_compare():
 
 
 def test_with_rare_events_only_a_part_of_what_there_is_to_gain_is_given_up_for_simplicity():
-    plan = Plan("nll", 5, 99, 0.95)
+    plan = Scoring("nll", 5, 99, 0.95)
     rare = Predictions(np.full(20_000, 0.001), (np.arange(20_000) < 20).astype(int))
     shares = np.array([19_981, 21]) / 20_002
     assert plan.tolerance(rare) == pytest.approx(0.001 * entropy(shares) / np.log(2), rel=1e-12)
@@ -603,4 +603,4 @@ def test_one_rare_shift_is_not_taken_for_a_temperature():
     advice = recommend(p, candidates=["ts", "platt"], n_resamples=99, rng=0)
     assert advice.name == "platt"
     assert advice.candidate("ts").loss - advice.candidate("platt").loss < 0.0005
-    assert advice.tolerance == Plan("nll", 5, 99, 0.95).tolerance(p) < 0.0001
+    assert advice.tolerance == Scoring("nll", 5, 99, 0.95).tolerance(p) < 0.0001

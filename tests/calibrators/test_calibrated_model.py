@@ -82,7 +82,7 @@ class TestFolds:
         rare = np.where((y == 2) & (np.arange(300) >= 100), 1, y)
         splits = [(np.arange(100, 300), np.arange(100)), (np.arange(100), np.arange(100, 300))]
         n_lost = int(np.sum(rare[:100] == 2))
-        message = f"^{n_lost} rows have classes that do not occur in the training rows of their fold"
+        message = f"without {n_lost} rows? whose class does not occur in the training rows of the fold"
         with pytest.warns(DataWarning, match=message):
             model = CalibratedModel(GaussianNB(), "ts", cv=splits).fit(X, rare)
         assert model.predict_proba(X).shape == (300, 3)

@@ -115,7 +115,7 @@ class TestCompose:
         p = over_confident()
         fitted = Compose([TemperatureScaling(), OrderPreserving()]).fit(p.probs, p.labels)
         assert fitted.converged_ is True
-        with pytest.warns(UserWarning, match="stopped after 1 steps"):
+        with pytest.warns(UserWarning, match="stopped after 1 step "):
             stopped = Compose([TemperatureScaling(), VectorScaling(max_iter=1)]).fit(p.probs, p.labels)
         assert stopped.converged_ is False
 

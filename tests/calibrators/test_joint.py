@@ -9,7 +9,8 @@ from scipy.special import log_softmax
 
 from calibrant import InputError, Predictions
 from calibrant.calibrators import JointScaling, TemperatureScaling, calibrate, parse
-from calibrant.calibrators.joint_likelihood import JointLikelihood
+from calibrant.calibrators.joint import Joint
+from calibrant.calibrators.softmax import PenalisedLikelihood
 from calibrant.metrics import NLL
 from naming import each
 from properties import examples
@@ -51,14 +52,13 @@ def test_derivatives_agree_with_differences(n, k, m, seed):
     scores, shared = rng.normal(size=(n, k)), rng.normal(size=(m, n, k))
     size = m + k * (k + 1)
     root = rng.normal(size=(m, m))
-    function = JointLikelihood(
-        lambda rows: shared[:, rows],
-        scores,
+    function = PenalisedLikelihood(
+        Joint(lambda _: shared, scores, m),  # So few rows are one block.
         rng.integers(k, size=n),
         rng.uniform(0.5, 2.0, n),
-        bends=root @ root.T,
-        squares=rng.uniform(size=(k, k + 1)),
+        penalty=rng.uniform(size=size),
         target=rng.normal(size=size),
+        bends=root @ root.T,
     )
     x, direction = rng.normal(size=size), rng.normal(size=size)
     steps = 1e-5 * np.eye(size)

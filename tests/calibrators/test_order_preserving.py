@@ -97,7 +97,7 @@ class TestFit:
         assert fitted.converged_ is True
         assert fitted.gradient_norm_ < 1e-10
         assert 1 <= fitted.n_iter_ < 20
-        with pytest.warns(ConvergenceWarning, match="OrderPreserving stopped after 1 steps"):
+        with pytest.warns(ConvergenceWarning, match="OrderPreserving stopped after 1 step "):
             stopped = OrderPreserving(family, smoothness=1e-3, max_iter=1).fit(p.probs, p.labels)
         assert stopped.converged_ is False
 

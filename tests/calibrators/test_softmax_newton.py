@@ -20,9 +20,9 @@ class TestLikelihood:
     def problem(family, k, n=70):
         rng = np.random.default_rng(k)
         scores = np.log(rng.dirichlet(np.ones(k), n))
-        shape = family(k).shape
+        shape = family(scores).shape
         likelihood = PenalisedLikelihood(
-            family(k), scores, rng.integers(0, k, n), rng.random(n), penalty=rng.random(shape), target=rng.random(shape)
+            family(scores), rng.integers(0, k, n), rng.random(n), penalty=rng.random(shape), target=rng.random(shape)
         )
         return likelihood, rng.normal(size=shape).ravel(), rng.normal(size=shape).ravel()
 

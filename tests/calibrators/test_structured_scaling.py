@@ -217,5 +217,5 @@ class TestStructured:
     @each("guard", [True, False, -0.1, np.nan, np.inf, "1", None])
     def test_a_guard_that_is_no_number_of_rows_is_refused(self, guard):
         probs, labels = overconfident(n=50)
-        with pytest.raises(InputError, match=f"guard must be a finite number of rows.* but is {guard!r}"):
+        with pytest.raises(InputError, match=f"guard must be a finite number of at least 0, but is {guard!r}"):
             StructuredScaling(guard=guard).fit(probs, labels)

@@ -244,23 +244,23 @@ class TestRefusals:
             fitted(data=Split(np.ones((1, 6)), [0]))
 
     @pytest.mark.parametrize(
-        ("settings", "error", "message"),
+        ("settings", "message"),
         [
-            ({"epochs": 0}, InputError, "epochs must be at least 1, but is 0"),
-            ({"epochs": 2.0}, TypeError, "epochs must be an integer"),
-            ({"batch_size": True}, TypeError, "batch_size"),
-            ({"patience": 0}, InputError, "patience must be at least 1"),
-            ({"threads": 0}, InputError, "threads"),
-            ({"learning_rate": 0.0}, InputError, "learning_rate"),
-            ({"learning_rate": float("nan")}, InputError, "learning_rate"),
-            ({"weight_decay": -1.0}, InputError, "weight_decay"),
-            ({"held_out": 1.0}, InputError, "held_out"),
-            ({"watch": "ece"}, InputError, "watch must be one of loss, calibrated-nll, but is 'ece'"),
-            ({"held_out": 0.0, "patience": 3}, InputError, "patience needs held-out rows"),
+            ({"epochs": 0}, "epochs must be a whole number of at least 1, but is 0"),
+            ({"epochs": 2.0}, r"epochs must be a whole number of at least 1, but is 2\.0"),
+            ({"batch_size": True}, "batch_size"),
+            ({"patience": 0}, "patience must be a whole number of at least 1"),
+            ({"threads": 0}, "threads"),
+            ({"learning_rate": 0.0}, "learning_rate"),
+            ({"learning_rate": float("nan")}, "learning_rate"),
+            ({"weight_decay": -1.0}, "weight_decay"),
+            ({"held_out": 1.0}, "held_out"),
+            ({"watch": "ece"}, "watch must be one of loss, calibrated-nll, but is 'ece'"),
+            ({"held_out": 0.0, "patience": 3}, "patience needs held-out rows"),
         ],
     )
-    def test_schedules_that_make_no_sense(self, settings, error, message):
-        with pytest.raises(error, match=message):
+    def test_schedules_that_make_no_sense(self, settings, message):
+        with pytest.raises(InputError, match=message):
             Schedule(**settings)
 
     @pytest.mark.parametrize(

@@ -61,6 +61,34 @@ def add_blocks(
     return total
 
 
+_MOST_KEPT = 1 << 23
+"""At most this many numbers (64 MB) are kept from one pass over the rows to the next."""
+
+
+class KeptBlocks:
+    """A function of a block of rows, whose results are kept for later passes if they fit into memory.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an array for a slice of rows.
+    n_numbers : int
+        Number of entries of the arrays of all blocks.
+    """
+
+    def __init__(self, make: Callable[[slice], FloatArray], n_numbers: int) -> None:
+        self._make = make
+        self._kept: dict[int, FloatArray] | None = {} if n_numbers <= _MOST_KEPT else None
+
+    def __call__(self, rows: slice) -> FloatArray:
+        """Return the array of some rows."""
+        if self._kept is None:
+            return self._make(rows)
+        if rows.start not in self._kept:
+            self._kept[rows.start] = self._make(rows)
+        return self._kept[rows.start]
+
+
 def threads_for(shape: tuple[int, ...]) -> int | None:
     """Return the number of threads for a few operations on every entry: 1, or None for all available."""
     return None if shape[0] * shape[1] >= _MANY_ENTRIES else 1

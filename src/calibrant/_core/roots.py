@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable
 
-EPSILON = 2.0**-52
+RELATIVE = 4 * 2.0**-52
+"""Accuracy of a zero as a share of it, in addition to the one requested."""
 
 
-def root(
-    function: Callable[[float], float], low: float, high: float, *, xtol: float = 0.0, rtol: float = 4 * EPSILON
-) -> float:
+def root(function: Callable[[float], float], low: float, high: float, *, xtol: float = 0.0) -> float:
     r"""Return a zero of a continuous function that has different signs at both ends.
 
     Parameters
@@ -17,8 +16,8 @@ def root(
         Maps a number to a number.
     low, high : float
         Points at which its signs differ, or at one of which it is 0.
-    xtol, rtol : float
-        The zero is less than xtol + rtol abs(x) away from the point x that is returned.
+    xtol : float
+        The zero x is less than this plus four units in its last place away from the point that is returned.
 
     Notes
     -----
@@ -53,7 +52,7 @@ def root(
             c, at_c, b, at_b = b, at_b, a, at_a
         a, at_a = x, at_x
         best, at_best = (a, at_a) if abs(at_a) < abs(at_b) else (b, at_b)
-        least = (xtol + rtol * abs(best)) / 2 / abs(b - a) if b != a else 1.0
+        least = (xtol + RELATIVE * abs(best)) / 2 / abs(b - a) if b != a else 1.0
         if at_best == 0 or least > 0.5:
             return best
         step = min(max(_step(a, b, c, at_a, at_b, at_c), least), 1 - least)

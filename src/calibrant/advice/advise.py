@@ -10,13 +10,11 @@ from calibrant._border.types import Progress, Rng
 from calibrant._core.threads import in_order
 from calibrant.advice.choice import MOST_REDRAWS, SMALL_PVALUE, SURE, choose
 from calibrant.advice.cross_fit import GROUPS, cross_fit_all, cross_fit_groups, draw_folds, group_table
-from calibrant.advice.plan import Plan
-from calibrant.advice.reasons import decided_by, disagreement, headline, reasons
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
+from calibrant.advice.scoring import Scoring
+from calibrant.advice.sentences import decided_by, disagreement, headline, reasons
 from calibrant.assessment.verdict import examine
-from calibrant.calibrators import Calibrator, Identity
-from calibrant.calibrators.compose import parse
-from calibrant.calibrators.names import calibrator_name
+from calibrant.calibrators import CALIBRATORS, Calibrator, Identity
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions, check_predictions
@@ -124,27 +122,27 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
             progress=progress,
             rng=rng,
         )
-    plan = Plan(score or "nll", n_folds, n_resamples, level)
-    return _recommend_classes(check_predictions(predictions), keep_argmax, candidates, plan, features, progress, rng)
+    scoring = Scoring(score or "nll", n_folds, n_resamples, level)
+    return _recommend_classes(check_predictions(predictions), keep_argmax, candidates, scoring, features, progress, rng)
 
 
 def _recommend_classes(
     predictions: Predictions,
     keep_argmax: bool,
     candidates: Sequence[str] | Mapping[str, Calibrator] | None,
-    plan: "Plan",
+    scoring: Scoring,
     features: object,
     progress: Progress | None,
     rng: Rng,
 ) -> Recommendation:
     """Recommend a calibrator for predicted classes."""
     used = predictions if predictions.weights.all() else predictions.take(predictions.weights > 0)
-    plan.check(used)
+    scoring.check(used)
     tried = _candidates(used, keep_argmax, candidates)
     table = None if features is None else group_table(features, predictions, keep_argmax)
     generator = np.random.default_rng(rng)
-    folds = draw_folds(used, plan.n_folds, generator)
-    total, done = plan.n_folds + len(tried) + 2 + (table is not None), 0
+    folds = draw_folds(used, scoring.n_folds, generator)
+    total, done = scoring.n_folds + len(tried) + 2 + (table is not None), 0
 
     def tick() -> None:
         nonlocal done
@@ -156,22 +154,22 @@ def _recommend_classes(
     if table is not None:
         found[GROUPS] = cross_fit_groups(table, used, folds)
     judged = {}
-    for one in in_order(lambda name: plan.judge(name, found[name], used), list(found)):
+    for one in in_order(lambda name: scoring.judge(name, found[name], used), list(found)):
         judged[one.candidate.name] = one
         tick()
     # The same draws as in assess with this seed, so that both give the same verdict.
     again = np.random.default_rng(rng) if isinstance(rng, int) else generator
-    examined = examine(used, min(plan.n_resamples, MOST_REDRAWS), rng=again)
+    examined = examine(used, min(scoring.n_resamples, MOST_REDRAWS), rng=again)
     verdict, floor = examined.verdict, smallest_pvalue(examined.test)
     tick()
     chosen = choose(
         {name: one.losses for name, one in judged.items()},
         used.weights,
-        Bootstrap(plan.n_resamples),
-        plan.level,
+        Bootstrap(scoring.n_resamples),
+        scoring.level,
         generator,
         safe=stack_of(tried),
-        tolerance=plan.tolerance(used),
+        tolerance=scoring.tolerance(used),
         exceptional=None if table is None else GROUPS,
         miscalibrated=verdict.pvalue <= SMALL_PVALUE,
         # With two classes the test sees everything that a map of the probability can correct, gains of accuracy
@@ -180,7 +178,7 @@ def _recommend_classes(
         sure=SURE if used.n_classes > 2 else np.inf,
     )
     tick()
-    advice = plan.advice(chosen, judged, found[chosen.name].calibrator, used, keep_argmax, rng)
+    advice = scoring.advice(chosen, judged, found[chosen.name].calibrator, used, keep_argmax, rng)
     differs = disagreement(advice, verdict, floor)
     why = tuple(filter(None, (*reasons(advice, used, decided_by(advice, verdict, floor)), differs)))
     return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
@@ -213,9 +211,7 @@ def named_candidates(
     >>> [*named_candidates(["ts", "platt"])]
     ['ts', 'platt']
     """
-    if isinstance(given, str):
-        raise TypeError(f"candidates must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
-    named = dict(given) if isinstance(given, Mapping) else {calibrator_name(name): parse(name) for name in given}
+    named = CALIBRATORS.chosen(given, "candidates")
     changing = [name for name, calibrator in named.items() if not calibrator.preserves_argmax]
     if keep_argmax and changing:
         raise InputError(

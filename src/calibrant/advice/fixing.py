@@ -13,6 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
+from calibrant.resampling.seeds import as_seed
 from calibrant.results import Fix
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def calibrate_held_out(
         return hold_out_forecasts(predictions, method, n_folds=n_folds, progress=progress, rng=rng)
     check_folds(n_folds, predictions)
     # One seed for advice and folds; an int is used as it is, so that both are those of recommend with that seed.
-    seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
+    seed = as_seed(rng)
     advice = None
     if method == AUTO:
         advice = recommend(predictions, features=features, n_folds=n_folds, progress=progress, rng=seed)

@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.numerals import count, percent
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import MOST_REDRAWS, SMALL_PVALUE, TOLERANCE, Choice, choose
-from calibrant.advice.reasons import decided_by, differences_in_words, disagreement, headline
 from calibrant.advice.rule import NOTHING, forecast_shortlist
+from calibrant.advice.sentences import decided_by, differences_in_words, disagreement, headline
 from calibrant.assessment.forecasts.verdict import about_a_trend, judge
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import (
@@ -30,6 +29,7 @@ from calibrant.metrics.forecast_intervals import IntervalCoverage
 from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.resampling.seeds import as_seed, version_and_seed
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
 from calibrant.results.assessment import smallest_pvalue
 
@@ -117,7 +117,7 @@ def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
         n_folds=n_folds,
         n_resamples=n_resamples,
         level=level,
-        settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
+        settings=version_and_seed(rng),
     )
     return _with_words(advice, verdict, smallest_pvalue(test), about_a_trend(worst, test))
 
@@ -128,7 +128,7 @@ def hold_out_forecasts(
     """Calibrate every row by a calibrator that was fitted to other rows; "auto" is the recommended one."""
     _check_folds(n_folds, forecasts)
     # One seed for advice and folds; an int is used as it is, so that both are those of recommend with that seed.
-    seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
+    seed = as_seed(rng)
     advice = None
     if method == "auto":
         advice = recommend_forecasts(forecasts, n_folds=n_folds, progress=progress, rng=seed)
@@ -210,13 +210,7 @@ def _candidates(
     law = forecasts.distribution
     if given is None:
         given = forecast_shortlist(law, forecasts.n_samples)
-    if isinstance(given, str):
-        raise TypeError(f"candidates must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
-    named: dict[str, ForecastCalibrator]
-    if isinstance(given, Mapping):
-        named = dict(given)
-    else:
-        named = {name: FORECAST_CALIBRATORS[name]() for name in map(forecast_calibrator_name, given)}
+    named = FORECAST_CALIBRATORS.chosen(given, "candidates")
     for name, calibrator in named.items():
         if calibrator.gives == "intervals":
             raise InputError(

@@ -5,17 +5,15 @@ from itertools import product
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.advice.cross_fit import fitted
-from calibrant.calibrators import Calibrator, calibrate
-from calibrant.calibrators.compose import parse
-from calibrant.calibrators.names import calibrator_name
+from calibrant.calibrators import CALIBRATORS, Calibrator, calibrate
 from calibrant.exceptions import InputError
 from calibrant.metrics import Metric
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
+from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import LearningCurve, LearningPoint
 
 LEAST_HELD_OUT = 50
@@ -72,7 +70,9 @@ def learning_curve(
     check_predictions(predictions)
     used = predictions if predictions.weights.all() else predictions.take(predictions.weights > 0)
     check_count(n_repeats, "n_repeats")
-    named = _calibrators(calibrators)
+    named = CALIBRATORS.chosen(calibrators, "calibrators")
+    if not named:
+        raise InputError("calibrators must name at least one calibrator, but is empty.")
     chosen = chosen_metrics(metrics)
     if not chosen:
         raise InputError("metrics must name at least one metric, but is empty.")
@@ -101,7 +101,7 @@ def learning_curve(
             learning_point(name, metric, size, values[:, i, m, j], before[:, m])
             for (i, name), (m, metric), (j, size) in product(enumerate(named), enumerate(chosen), enumerate(counts))
         ),
-        settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
+        settings=version_and_seed(rng),
     )
 
 
@@ -128,15 +128,6 @@ def _summary(values: FloatArray) -> tuple[float, float]:
     if len(infinite):
         return float(infinite[0]), float("inf")
     return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
-
-
-def _calibrators(given: Sequence[str] | Mapping[str, Calibrator]) -> dict[str, Calibrator]:
-    if isinstance(given, str):
-        raise TypeError(f"calibrators must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
-    named = dict(given) if isinstance(given, Mapping) else {calibrator_name(name): parse(name) for name in given}
-    if not named:
-        raise InputError("calibrators must name at least one calibrator, but is empty.")
-    return named
 
 
 def _sizes(given: Sequence[int] | None, n_rows: int) -> tuple[int, ...]:

@@ -6,10 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.comparison_plan import Plan
 from calibrant.assessment.forecasts.comparison import compare_forecasts
+from calibrant.assessment.model_differences import ModelComparison
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import Metric
@@ -18,6 +17,7 @@ from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import takes_labels_first
 from calibrant.resampling.bootstrap import Bootstrap, group_rows
+from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import Comparison
 
 DEFAULT_METRICS = (
@@ -145,7 +145,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         )
     base = _checked_baseline(models, baseline)
     usual = suited_names(DEFAULT_METRICS, models[base].n_classes)
-    plan = Plan(
+    comparison = ModelComparison(
         metrics=chosen_metrics(usual if metrics is None else metrics),
         baseline=base,
         bootstrap=Bootstrap(n_resamples, clusters, strata),
@@ -156,18 +156,18 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         rule=_check_choice(differences, "differences", RULES),
         bandwidth=_check_choice(bandwidth, "bandwidth", BANDWIDTHS),
     )
-    parts = {} if by is None else group_rows(by, models[plan.baseline].n_samples)
+    parts = {} if by is None else group_rows(by, models[comparison.baseline].n_samples)
     generator = np.random.default_rng(rng)
 
     def part(position: int) -> Progress | None:
         return None if progress is None else lambda done, of: progress(position * of + done, of * (1 + len(parts)))
 
-    whole = plan.run(models, generator, part(0))
+    whole = comparison.run(models, generator, part(0))
     groups = {
-        name: plan.take(rows).run({model: p.take(rows) for model, p in models.items()}, generator, part(1 + i))
+        name: comparison.take(rows).run({model: p.take(rows) for model, p in models.items()}, generator, part(1 + i))
         for i, (name, rows) in enumerate(parts.items())
     }
-    settings = {"version": __version__, "seed": rng if isinstance(rng, int) else None}
+    settings = version_and_seed(rng)
     return replace(whole, groups=groups, settings=settings)
 
 

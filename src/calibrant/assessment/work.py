@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
-from calibrant import __version__
 from calibrant._border.convert import convert
 from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.assessment.verdict import Examined
@@ -13,6 +12,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import group_rows
+from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import (
     Assessment,
     ClassSummary,
@@ -158,10 +158,11 @@ def rows_by_group(by: object, n_rows: int) -> dict[str, IntArray]:
 
 def settings_of(data: Predictions | Forecasts, n_resamples: int, tolerance: float, rng: Rng) -> dict[str, object]:
     """Return the settings that an assessment holds: those of its test, the seed and the version."""
+    own = version_and_seed(rng)
     return {
-        "version": __version__,
+        "version": own["version"],
         "resamples": n_resamples,
-        "seed": rng if isinstance(rng, int) else None,
+        "seed": own["seed"],
         "weighted": data.is_weighted,
         "tolerance": tolerance,
     }

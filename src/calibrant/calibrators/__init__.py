@@ -11,11 +11,12 @@ from calibrant.calibrators.calibrate import calibrate
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import Compose, composed, parse
 from calibrant.calibrators.deep_order_preserving import DeepOrderPreserving
-from calibrant.calibrators.ensemble import Ensemble, Uniform
+from calibrant.calibrators.ensemble import Ensemble
 from calibrant.calibrators.ets import EnsembleTemperatureScaling
 from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.histogram import HistogramBinning
 from calibrant.calibrators.hull import ROCConvexHull
+from calibrant.calibrators.identity import Identity, Uniform
 from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.joint import JointScaling
 from calibrant.calibrators.lift import Pooled, irm, irova
@@ -24,7 +25,6 @@ from calibrant.calibrators.names import CALIBRATORS, calibrator_name
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
 from calibrant.calibrators.prior_shift import PriorShift
-from calibrant.calibrators.scaling import Identity
 from calibrant.calibrators.spline import SplineCalibration
 from calibrant.calibrators.stack import StackedCalibration
 from calibrant.calibrators.structured import StructuredScaling

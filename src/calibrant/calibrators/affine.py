@@ -10,9 +10,9 @@ from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.inverse_temperature import best_log_beta
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, floored
 from calibrant.calibrators.newton import warn_unless_converged
 from calibrant.calibrators.raw_logits import uses_raw_logits
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 
 RIDGE = 1e-10
 """Factor of the squared distance from a simpler map, added to the mean loss. It matters only where the data does not
@@ -68,13 +68,6 @@ class AffineScaling(Calibrator):
     def _operations(self, x: ops.Value, k: int) -> ops.Value:  # noqa: ARG002 (one signature)
         scores = x if uses_raw_logits(self) else x.at_least(SMALLEST_LOG_PROB)
         return ops.affine(scores, self.coef_, self.intercept_)
-
-
-def floored(log_probs: FloatArray) -> FloatArray:
-    """Return the log-probabilities with `SMALLEST_LOG_PROB` as their lower bound, as affine maps need them."""
-    if log_probs.min(initial=0.0) >= SMALLEST_LOG_PROB:
-        return log_probs
-    return np.maximum(log_probs, SMALLEST_LOG_PROB)
 
 
 def scaled_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:

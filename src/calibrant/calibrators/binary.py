@@ -65,23 +65,8 @@ class BinaryCalibrator(Calibrator):
         """Express `log_odds` in terms of `Value`."""
         raise NotImplementedError
 
-    @np.errstate(under="ignore")
-    def fit(
-        self, scores: object, labels: object = None, sample_weight: object = None, *, classes: object = None
-    ) -> Self:
-        """Learn the map from scores and observed labels, or from predictions that hold both.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n, K) or (n,), or Predictions
-        labels : array-like of shape (n,)
-            As for `Predictions`; 0 or 1 if the scores are raw.
-        sample_weight : array-like of shape (n,), optional
-        classes : sequence, optional
-            Names of the K classes, as for `Predictions`; a class without a row is kept.
-        """
-        if self._kind() != "raw" or isinstance(scores, Predictions):
-            return super().fit(scores, labels, sample_weight, classes=classes)
+    @np.errstate(under="ignore")  # Whatever the caller has set.
+    def _fit_raw(self, scores: object, labels: object, sample_weight: object, classes: object) -> Self:
         check_copies(sample_weight)
         values, hits, weights = as_ranking(scores, labels, sample_weight)
         self._remember_columns(scores)

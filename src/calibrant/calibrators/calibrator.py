@@ -105,27 +105,37 @@ class Calibrator(Estimator, ABC):
         ----------
         scores : array-like of shape (n, K) or (n,), or Predictions
         labels : array-like of shape (n,)
-            As for `Predictions`. Leave it out if `scores` are `Predictions`.
+            As for `Predictions`; 0 or 1 if the scores are raw. Leave it out if `scores` are `Predictions`.
         sample_weight : array-like of shape (n,), optional
             A row of weight w counts as w copies, as in scikit-learn; 0 leaves it out.
         classes : sequence, optional
             Names of the K classes, as for `Predictions`; a class without a row is kept.
         """
+        given = scores
         if isinstance(scores, Predictions):
-            return self._fit_predictions(scores, (labels, sample_weight, classes))
-        kind = self._kind()
-        build = Predictions if kind == "probs" else Predictions.from_logits
-        check_copies(sample_weight)
-        with advice_for_calibrators():
-            predictions = build(scores, labels, sample_weight, classes)
-            inputs = as_raw_logits(scores, predictions.classes) if kind == RAW_LOGITS else predictions.log_probs
-        self._remember_columns(scores)
+            self._check_alone((labels, sample_weight, classes))
+            check_copies(scores.weights)
+            predictions, inputs, given = scores, scores.log_probs, scores.probs
+        else:
+            kind = self._kind()
+            if kind == "raw":
+                return self._fit_raw(scores, labels, sample_weight, classes)
+            check_copies(sample_weight)
+            build = Predictions if kind == "probs" else Predictions.from_logits
+            with advice_for_calibrators():
+                predictions = build(scores, labels, sample_weight, classes)
+                inputs = as_raw_logits(scores, predictions.classes) if kind == RAW_LOGITS else predictions.log_probs
+        self._remember_columns(given)
         self.classes_ = np.array(predictions.classes)
         warn_of_impossible_labels(self, predictions.log_probs, predictions.labels, predictions.weights)
         return self.learn_from(inputs, predictions.labels, predictions.weights)
 
-    def _fit_predictions(self, predictions: Predictions, others: tuple[object, ...]) -> Self:
-        """Learn the map from predictions; all of `others` must be None."""
+    def _fit_raw(self, scores: object, labels: object, sample_weight: object, classes: object) -> Self:
+        """Learn the map from a ranker's scores, where `_kind` accepts them."""
+        raise NotImplementedError
+
+    def _check_alone(self, others: tuple[object, ...]) -> None:
+        """Refuse anything beside predictions, and scores that predictions do not hold."""
         if any(other is not None for other in others):
             raise TypeError(
                 "Predictions already hold labels, weights and classes: pass nothing else, as in fit(predictions)."
@@ -135,11 +145,6 @@ class Calibrator(Estimator, ABC):
                 f'scores="{self.scores}" cannot be derived from Predictions, which hold probabilities. Pass the two '
                 "arrays instead: fit(scores, labels)."
             )
-        check_copies(predictions.weights)
-        self._remember_columns(predictions.probs)
-        self.classes_ = np.array(predictions.classes)
-        warn_of_impossible_labels(self, predictions.log_probs, predictions.labels, predictions.weights)
-        return self.learn_from(predictions.log_probs, predictions.labels, predictions.weights)
 
     def learn(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
         """Learn the map from checked log-probabilities, (n, K), and class indices."""

@@ -11,11 +11,11 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator, are_calibrators
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB
 from calibrant.calibrators.members import all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.rules import Rule
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 
 LEAST_GAIN = 0.1
 """A layer that raises the total log-likelihood of the rows by less than this is the last one."""

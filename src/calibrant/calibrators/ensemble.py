@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,9 +12,9 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.rules import Rule, are_shares
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, Unlearnt
 from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
 from calibrant.exceptions import InputError
 
@@ -21,26 +22,6 @@ Loss = Literal["nll", "brier"]
 
 _LARGE_BLOCK = 1 << 20
 """Number of probabilities, rows times classes, that the members calibrate at a time."""
-
-
-class Uniform(Unlearnt):
-    """Give every class the same probability; in an ensemble, it reduces confidence.
-
-    It preserves the predicted class in a mixture with maps that do. On its own it does so too: the predicted class
-    is ahead by the last digit of its probability.
-
-    Parameters
-    ----------
-    scores : {"probs", "logits"}, default="probs"
-    """
-
-    use_when: ClassVar = "In an ensemble: its weight bounds every probability from below."
-
-    def _apply(self, log_probs: FloatArray) -> FloatArray:
-        return np.full(log_probs.shape, -np.log(log_probs.shape[1]))
-
-    def _operations(self, x: ops.Value, k: int) -> ops.Value:
-        return ops.uniform(x, k)
 
 
 def _mixture(members: Sequence[object], weights: object) -> bool:
@@ -92,7 +73,7 @@ class Ensemble(WithMembers):
 
     Examples
     --------
-    >>> from calibrant.calibrators import Identity
+    >>> from calibrant.calibrators import Identity, Uniform
     >>> mixed = Ensemble([Identity(), Uniform()]).fit([0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0])
     >>> mixed.weights_.round(3).tolist()  # 0.625 * 0.9 + 0.375 / 2 = 3 / 4
     [0.625, 0.375]
@@ -167,13 +148,8 @@ def mixture(weights: Sequence[float], members: Iterable[FloatArray]) -> FloatArr
     >>> np.exp(mixture([0.5, 0.5], [np.log([[0.25, 0.75]]), np.array([[0.0, -np.inf]])])).round(3).tolist()
     [[0.625, 0.375]]
     """
-    total: FloatArray | None = None
-    for weight, member in zip(weights, members, strict=True):
-        term = member + np.log(weight)
-        total = term if total is None else np.logaddexp(total, term, out=total)
-    if total is None:
-        raise InputError("a mixture must have at least one member.")
-    return total
+    terms = (member + np.log(weight) for weight, member in zip(weights, members, strict=True))
+    return reduce(lambda total, term: np.logaddexp(total, term, out=total), terms)
 
 
 def error_products(members: Iterable[FloatArray], labels: IntArray, shares: FloatArray) -> FloatArray:

@@ -13,8 +13,8 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, finite
 from calibrant.calibrators.rules import TEMPERATURE, Rule, are_shares
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, finite
 from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
 from calibrant.calibrators.temperature import TemperatureScaling
 
@@ -97,7 +97,7 @@ class EnsembleTemperatureScaling(Calibrator):
         if never_wrong(losses.logits, labels):  # Neither loss has a minimum in the temperature.
             slope = 0.0
         else:
-            if self.loss == "brier":
+            if isinstance(losses, BrierScore):  # For the likelihood, that temperature is the best already.
                 log_beta, slope, converged = _downhill(losses.alone, log_beta)
             if self.joint:
                 log_beta, slope, converged = _downhill(losses.mixed, log_beta)
@@ -201,11 +201,6 @@ class _Losses:
 
 class Likelihood(_Losses):
     """The negative log-likelihood."""
-
-    def alone(self, log_beta: float) -> tuple[float, float]:
-        """Return the loss without mixing, and its derivative."""
-        tempered, slopes = self._labels(log_beta)
-        return -float(self.shares @ tempered), -float(self.shares @ slopes)
 
     def mixed(self, log_beta: float) -> tuple[float, float]:
         """Return the loss with the best weights, and its derivative."""

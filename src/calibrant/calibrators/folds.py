@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
-from calibrant.calibrators.scaling import finite
+from calibrant.calibrators.log_odds import finite
 from calibrant.calibrators.shared_stages import SharedStages
 
 _FINE, _COARSE = 2.0**20, 2.0**10

@@ -4,13 +4,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.rules import Rule, number
-from calibrant.exceptions import InputError
-
-_NUMBERS = (int, float, np.integer, np.floating)
 
 
 class LaplaceGuard(Calibrator):
@@ -60,7 +58,7 @@ class LaplaceGuard(Calibrator):
         return "After a calibrator that can give events that occur a probability of 0, as isotonic maps do."
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:  # noqa: ARG002 (counts rows)
-        check_rows(self.rows, "rows")
+        check_not_negative(self.rows, "rows")
         self.share_ = float(self.rows / (weights.sum() + self.rows))
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
@@ -73,12 +71,6 @@ class LaplaceGuard(Calibrator):
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:
         return (x.exp() * (1.0 - self.share_) + self.share_ / k).log() if self.share_ else x
-
-
-def check_rows(value: object, name: str) -> None:
-    """Refuse a setting that is not a finite, non-negative number of rows."""
-    if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not 0 <= value < np.inf:
-        raise InputError(f"{name} must be a finite number of rows, at least 0, but is {value!r}.")
 
 
 def fit_guard(rows: float, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> LaplaceGuard:

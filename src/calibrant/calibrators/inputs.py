@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.labels import column_order
+from calibrant._border.text import listing
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 
@@ -92,9 +93,7 @@ def check_order(names: Sequence[Hashable], classes: Sequence[Hashable], owner: s
 
 
 def _listed(names: set[Hashable]) -> str:
-    shown = sorted(map(repr, names))
-    more = f" and {len(shown) - _MAX_NAMES} more" if len(shown) > _MAX_NAMES else ""
-    return f"{', '.join(shown[:_MAX_NAMES])}{more} {'is' if len(shown) == 1 else 'are'}"
+    return f"{listing(sorted(map(str, names)), _MAX_NAMES)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _first_difference(names: Sequence[Hashable], others: Sequence[Hashable]) -> str:

@@ -1,30 +1,104 @@
 """Joint scaling: a map shared by all classes, a factor per row, and a matrix, fitted together."""
 
+from collections.abc import Callable
 from functools import reduce
 from itertools import pairwise
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_not_negative
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blocks import BLOCK, each_block
+from calibrant._core.blocks import BLOCK, KeptBlocks, each_block
 from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
-from calibrant.calibrators.guard import GUARD, check_rows, fit_guard, guarded
+from calibrant.calibrators.guard import GUARD, fit_guard, guarded
 from calibrant.calibrators.inverse_temperature import never_wrong
-from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
-from calibrant.calibrators.matrix import check_strength
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, floored
 from calibrant.calibrators.newton import minimise, warn_unless_converged
 from calibrant.calibrators.rules import AFFINE, CURVE, Rule, is_curve, vector
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.segments import fallen, line_knots, roughness, weighted_quantiles
+from calibrant.calibrators.softmax import Full, PenalisedLikelihood
 
 _RIDGE = 0.1
 """Penalty, times 1 / n, of squared row factors and of squared differences of slopes from 1. It keeps the solution
 finite on separable rows, and unique: adding a number to all row factors has the same effect as adding it to all slopes.
 """
+
+
+_HEIGHT = 256
+"""Rows per block, such that products of their features stay in the cache."""
+
+JointFeatures = tuple[FloatArray, FloatArray]
+"""Features of the parameters that all classes share, (m, n, K), and scores with a column of ones, (n, K + 1)."""
+
+
+class Joint:
+    """All classes share m parameters, and have a matrix as in `Full`: the parameters are first m, then (K, K + 1).
+
+    Parameters
+    ----------
+    shared : callable
+        Returns the features of the shared parameters, (m, n, K), for scores.
+    scores : array of shape (n, K)
+    n_shared : int
+        m.
+    """
+
+    def __init__(self, shared: Callable[[FloatArray], FloatArray], scores: FloatArray, n_shared: int) -> None:
+        self.full, self.n_shared, self.n_classes = Full(scores), n_shared, scores.shape[1]
+        self.shared = KeptBlocks(lambda rows: shared(scores[rows]), n_shared * scores.size)
+        self.size = n_shared + self.full.size
+        self.entries = self.hessian_entries = _HEIGHT * self.n_classes
+        self.n_threads: int | None = None
+
+    def features(self, rows: slice) -> JointFeatures:
+        """Return the features of both kinds."""
+        return self.shared(rows), self.full.features(rows)
+
+    def logits(self, parameters: FloatArray, features: JointFeatures) -> FloatArray:
+        """Return logits, (n, K)."""
+        shared, scores = features
+        logits = self.full.logits(parameters[self.n_shared :], scores)
+        logits += (parameters[: self.n_shared] @ shared.reshape(self.n_shared, -1)).reshape(logits.shape)
+        return logits
+
+    def sums(self, factors: FloatArray, features: JointFeatures) -> FloatArray:
+        """Return for every parameter the sum over rows and classes of the factors times its feature."""
+        shared, scores = features
+        of_shared = shared.reshape(self.n_shared, -1) @ factors.ravel()
+        return np.append(of_shared, self.full.sums(factors, scores))
+
+    def diagonal(self, probs: FloatArray, share: FloatArray, features: JointFeatures) -> FloatArray:
+        """Return the contribution of some rows to the diagonal of the Hessian."""
+        shared, scores = features
+        weighted = shared * probs
+        means = weighted.sum(axis=2)
+        weighted *= shared
+        of_shared = (weighted.sum(axis=2) - means * means) @ share[:, 0]
+        return np.append(of_shared, self.full.diagonal(probs, share, scores))
+
+    def curvature(self, probs: FloatArray, share: FloatArray, features: JointFeatures) -> FloatArray:
+        """Return the sums for shared parameters, for pairs of both kinds, and those of `Full`."""
+        shared, scores = features
+        away = shared - np.einsum("mik,ik->mi", shared, probs)[:, :, None]
+        away *= probs * share
+        of_shared = away.reshape(self.n_shared, -1) @ shared.reshape(self.n_shared, -1).T
+        mixed = away.swapaxes(1, 2) @ scores
+        curvature = self.full.curvature(probs, share, scores)
+        return np.concatenate([part.ravel() for part in (of_shared, mixed, curvature)])
+
+    def assembled(self, curvature: FloatArray) -> FloatArray:
+        """Return the Hessian."""
+        m, width = self.n_shared, self.n_classes + 1
+        of_shared, mixed, rest = np.split(curvature, [m * m, m * self.size])
+        hessian = np.empty((self.size, self.size))
+        hessian[:m, :m] = of_shared.reshape(m, m)
+        hessian[:m, m:] = mixed.reshape(m, -1)
+        hessian[m:, :m] = hessian[:m, m:].T
+        hessian[m:, m:] = self.full.assembled(rest.reshape(-1, width * (width + 1) // 2))
+        return hessian
 
 
 def _falling_line(knots: FloatArray, slopes: FloatArray) -> bool:
@@ -141,14 +215,13 @@ class JointScaling(WarmStartCalibrator):
         self.row_knots_ = weighted_quantiles(scores.mean(axis=1), curvature, shares)
         g, h, k = len(self.knots_) - 1, len(self.row_knots_), scores.shape[1]
         target = np.concatenate([np.ones(g), np.zeros(h + k * (k + 1))])
-        objective = JointLikelihood(
-            lambda rows: self._shared(scores[rows]),
-            scores,
+        objective = PenalisedLikelihood(
+            Joint(self._shared, scores, g + h),
             labels,
             weights,
-            bends=self._bends(g, h) / total,
-            squares=self._squares(k) / total,
+            penalty=np.append(np.zeros(g + h), self._squares(k) / total),
             target=target,
+            bends=self._bends(g, h) / total,
         )
         start = target if near is None else near.parameters()
         start = start if len(start) == len(target) else target
@@ -164,12 +237,11 @@ class JointScaling(WarmStartCalibrator):
         warn_unless_converged(found, "JointScaling")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        scores, result = self._guarded(log_probs), np.empty(log_probs.shape)
-        shared, matrix = np.append(self.slopes_, self.row_factors_), np.column_stack([self.coef_, self.intercept_])
+        scores, result, parameters = self._guarded(log_probs), np.empty(log_probs.shape), self.parameters()
 
         def task(rows: slice) -> None:
-            features = np.column_stack([scores[rows], np.ones(len(scores[rows]))])
-            result[rows] = joint_logits(shared, self._shared(scores[rows]), matrix, features)
+            family = Joint(self._shared, scores[rows], len(self.slopes_) + len(self.row_factors_))
+            result[rows] = family.logits(parameters, family.features(slice(None)))
 
         each_block(task, scores.shape, entries=BLOCK)
         return result
@@ -194,11 +266,11 @@ class JointScaling(WarmStartCalibrator):
         for name in ("segments", "row_knots", "max_iter"):
             check_count(getattr(self, name), name)
         for name in ("smoothness", "matrix"):
-            check_strength(getattr(self, name), name)
-        check_rows(self.guard, "guard")
+            check_not_negative(getattr(self, name), name)
+        check_not_negative(self.guard, "guard")
 
     def _guarded(self, log_probs: FloatArray) -> FloatArray:
-        return np.maximum(guarded(self.guard_, log_probs), SMALLEST_LOG_PROB)
+        return floored(guarded(self.guard_, log_probs))
 
     def _shared(self, scores: FloatArray) -> FloatArray:
         """Return the features that slopes and row factors multiply, (g + h, n, K)."""

@@ -14,8 +14,6 @@ from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.log_odds import Score, class_scores, score_operations
 from calibrant.calibrators.raw_logits import RAW_LOGITS
 
-__all__ = ["SMALLEST_SHARE", "Lifted", "OneVsRest", "Pooled", "irm", "irova", "keep_order"]
-
 
 class Pooled(Lifted):
     r"""Fit one binary calibrator to the probabilities of all classes together, and normalise the rows.

@@ -1,4 +1,4 @@
-"""Log-odds of two classes, and of each class against the rest, as numbers and as operations for export."""
+"""Log-odds of two classes, and of each class against the rest; what replaces logarithms of 0 in fitting."""
 
 from typing import Literal
 
@@ -80,7 +80,35 @@ def score_operations(x: ops.Value, score: Score, k: int) -> ops.Value:
     return (x - rest).rounded(SCORE_DECIMALS)
 
 
-LARGEST_LOG_ODDS = -float(np.log(np.finfo(np.float64).tiny))
+SMALLEST_LOG_PROB = float(np.log(np.finfo(np.float64).tiny))
+"""Replaces -inf, the logarithm of 0, in fitting, so that the likelihood stays finite."""
+
+
+def finite(log_probs: FloatArray) -> FloatArray:
+    """Replace -inf by `SMALLEST_LOG_PROB`, or by the smallest finite entry if that is smaller.
+
+    Examples
+    --------
+    >>> finite(np.log([[1.0, np.exp(-3.0)]])).round(3).tolist()
+    [[0.0, -3.0]]
+    >>> finite(np.array([[0.0, -np.inf]])).round(3).tolist()
+    [[0.0, -708.396]]
+    """
+    if log_probs.min(initial=0.0) > -np.inf:
+        return log_probs
+    impossible = np.isneginf(log_probs)
+    floor = min(SMALLEST_LOG_PROB, float(log_probs[~impossible].min()))
+    return np.where(impossible, floor, log_probs)
+
+
+def floored(log_probs: FloatArray) -> FloatArray:
+    """Return the log-probabilities with `SMALLEST_LOG_PROB` as their lower bound, as affine maps need them."""
+    if log_probs.min(initial=0.0) >= SMALLEST_LOG_PROB:
+        return log_probs
+    return np.maximum(log_probs, SMALLEST_LOG_PROB)
+
+
+LARGEST_LOG_ODDS = -SMALLEST_LOG_PROB
 """Parametric maps limit log-odds, including those of the probabilities 0 and 1, to this size."""
 
 

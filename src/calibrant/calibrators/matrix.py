@@ -4,9 +4,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
-from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored, scaled_diagonal
+from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, scaled_diagonal
+from calibrant.calibrators.log_odds import floored
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.rules import AFFINE, Rule
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
@@ -83,7 +85,7 @@ class VectorScaling(LikelihoodScaling):
 def _best_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray, max_iter: int) -> Minimum:
     """Return the diagonal map that maximises the likelihood."""
     start = scaled_diagonal(scores, labels, weights)
-    likelihood = PenalisedLikelihood(Diagonal(len(start)), scores, labels, weights, penalty=RIDGE, target=start)
+    likelihood = PenalisedLikelihood(Diagonal(scores), labels, weights, penalty=RIDGE, target=start)
     return minimise(likelihood, start.ravel(), max_iter=max_iter)
 
 
@@ -126,7 +128,7 @@ class MatrixScaling(LikelihoodScaling):
         scores, centre, unit = self._standardised(log_probs, weights)
         n_classes = scores.shape[1]
         start = as_matrix(_best_diagonal(scores, labels, weights, self.max_iter).x.reshape(n_classes, 2))
-        likelihood = PenalisedLikelihood(Full(n_classes), scores, labels, weights, penalty=RIDGE, target=start)
+        likelihood = PenalisedLikelihood(Full(scores), labels, weights, penalty=RIDGE, target=start)
         self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), n_classes, centre, unit)
 
 
@@ -198,9 +200,7 @@ class DirichletCalibration(AffineScaling):
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         scores = floored(log_probs)
-        likelihood = PenalisedLikelihood(
-            Full(scores.shape[1]), scores, labels, weights, penalty=self._penalties(scores.shape[1])
-        )
+        likelihood = PenalisedLikelihood(Full(scores), labels, weights, penalty=self._penalties(scores.shape[1]))
         start = as_matrix(scaled_diagonal(scores, labels, weights))
         self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), scores.shape[1])
 
@@ -210,18 +210,12 @@ class DirichletCalibration(AffineScaling):
             raise InputError(f'penalty must be "odir" or "l2", but is {self.penalty!r}.')
         if self.normalisation not in ("sum", "mean"):
             raise InputError(f'normalisation must be "sum" or "mean", but is {self.normalisation!r}.')
-        check_strength(self.strength, "strength")
+        check_not_negative(self.strength, "strength")
         penalised = np.ones((k, k)) if self.penalty == "l2" else 1.0 - np.eye(k)
         of_intercept = self.strength if self.intercept_strength is None else self.intercept_strength
-        check_strength(of_intercept, "intercept_strength")
+        check_not_negative(of_intercept, "intercept_strength")
         intercepts = np.ones((k, 1))
         if self.normalisation == "mean":
             penalised /= penalised.sum()
             intercepts /= k
         return np.maximum(np.hstack([self.strength * penalised, of_intercept * intercepts]), RIDGE)
-
-
-def check_strength(value: float, name: str) -> None:
-    """Refuse a factor of a penalty that is negative or not finite."""
-    if not 0 <= value < np.inf:
-        raise InputError(f"{name} must be a finite number of at least 0, but is {value!r}.")

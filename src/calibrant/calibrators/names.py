@@ -1,6 +1,6 @@
 """Tables of calibrators by name, with alternative spellings and compositions of names."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -93,6 +93,14 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
         if not isinstance(name, str):
             raise TypeError(f"name must be a string such as {self._examples}, but is {name!r:.80}.")
         return THEN.join(stage_names(name, self))
+
+    def chosen(self, given: Sequence[str] | Mapping[str, C], what: str) -> dict[str, C]:
+        """Return calibrators by name: those of a mapping, or a fresh one for each name; `what` is for the message."""
+        if isinstance(given, str):
+            raise TypeError(f"{what} must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
+        return (
+            dict(given) if isinstance(given, Mapping) else {name: self[name]() for name in map(self.full_name, given)}
+        )
 
     def name_of(self, calibrator: C) -> str:
         """Return the name of the row that builds a calibrator with these settings, or "" if there is none."""

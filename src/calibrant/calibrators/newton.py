@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._border.numerals import significant
+from calibrant._border.numerals import counted, significant
 from calibrant._border.types import FloatArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.newton import Curve, Minimum, descend
@@ -88,8 +88,9 @@ def warn_unless_converged(found: Minimum, name: str) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
         message = (
-            f"{name} stopped after {found.n_iter} steps with a gradient of {significant(found.gradient_norm, 2)}: the "
-            "calibrated probabilities are not optimal. Raise max_iter, or use a method with fewer parameters."
+            f"{name} stopped after {counted(found.n_iter, 'step')} with a gradient of "
+            f"{significant(found.gradient_norm, 2)}: the calibrated probabilities are not optimal. Raise max_iter, or "
+            "use a method with fewer parameters."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
 

@@ -5,18 +5,17 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, log_softmax
 from calibrant._core.newton import Curve, Minimum
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.inverse_temperature import never_wrong
-from calibrant.calibrators.matrix import check_strength
+from calibrant.calibrators.log_odds import finite
 from calibrant.calibrators.newton import minimise_nonnegative, warn_unless_converged
 from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.rules import TEMPERATURE, Rule, vector
-from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.segments import (
     Segments,
     SlopesLikelihood,
@@ -171,7 +170,7 @@ class OrderPreserving(WarmStartCalibrator):
         """Learn the map; the search starts at the slopes of `near`, or at temperature scaling."""
         check_count(self.segments, "segments")
         check_count(self.max_iter, "max_iter")
-        check_strength(self.smoothness, "smoothness")
+        check_not_negative(self.smoothness, "smoothness")
         scores = finite(log_probs)
         canonical = log_softmax(scores) if uses_raw_logits(self) else log_probs
         tempered = TemperatureScaling()

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blocks import BLOCK, FEW_CLASSES, add_blocks, softmax
+from calibrant._core.blocks import BLOCK, FEW_CLASSES, KeptBlocks, add_blocks, softmax
 from calibrant._core.newton import Curve
 
 _SMALL_CURVATURE = 1e-6
@@ -15,9 +15,6 @@ _SMALL_CURVATURE = 1e-6
 _ROUNDING = 1e-9
 _CELLS = 4096
 _FEW_ENTRIES = 1024
-
-_MOST_KEPT = 1 << 23
-"""At most this many numbers (64 MB) are kept from one step of the search to the next."""
 
 
 class Segments:
@@ -99,8 +96,7 @@ class SlopesLikelihood:
         self.shares = weights / weights.sum()
         # With few classes the class axis comes before the row axis, because NumPy is slow along short last axes.
         self._axis = 1 if segments.scores.shape[1] < FEW_CLASSES else 2
-        n_segments = len(segments.knots) - 1
-        self._kept: dict[int, FloatArray] | None = {} if n_segments * segments.scores.size <= _MOST_KEPT else None
+        self._falls = KeptBlocks(self._all_falls, (len(segments.knots) - 1) * segments.scores.size)
 
     def __call__(self, multiples: FloatArray) -> Curve:
         """Return value, gradient and Hessian."""
@@ -138,17 +134,12 @@ class SlopesLikelihood:
         ]
         return np.concatenate([[loss], gradient.ravel(), np.ravel(hessian)])
 
-    def _falls(self, rows: slice) -> FloatArray:
-        """Return the parts of all segments above each score, (g, K, n) or (g, n, K), kept between steps if possible."""
-        kept = None if self._kept is None else self._kept.get(rows.start)
-        if kept is not None:
-            return kept
+    def _all_falls(self, rows: slice) -> FloatArray:
+        """Return the parts of all segments above each score, (g, K, n) or (g, n, K)."""
         shape = self.segments.scores[rows].shape
         falls = np.empty((len(self.segments.knots) - 1, *(shape[::-1] if self._axis == 1 else shape)))
         for place, fall in zip(falls, self.segments.falls(rows), strict=True):
             place[...] = fall.T if self._axis == 1 else fall
-        if self._kept is not None:
-            self._kept[rows.start] = falls
         return falls
 
 

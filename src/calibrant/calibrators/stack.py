@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion
 from calibrant.calibrators import operations as ops
@@ -13,11 +13,12 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.ensemble import MIXTURE, mixture, warn_unless_converged
 from calibrant.calibrators.folds import Unseen, out_of_fold
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows, fit_guard, guarded
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, fit_guard, guarded
+from calibrant.calibrators.identity import Identity
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, finite
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.rules import Rule
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, Identity, finite
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
 from calibrant.calibrators.stack_members import default_members, folds_for
@@ -199,7 +200,7 @@ class StackedCalibration(WithMembers):
             check_count(self.n_folds, "n_folds")
             if self.n_folds < 2:
                 raise InputError(f"n_folds must be at least 2, but is {self.n_folds}.")
-        check_rows(self.prior, "prior")
+        check_not_negative(self.prior, "prior")
 
     def members_for(self, n_classes: int, n_rows: float) -> list[Calibrator]:
         """Return the unfitted members; `n_rows` is the sum of the weights."""

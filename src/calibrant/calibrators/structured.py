@@ -5,17 +5,17 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from calibrant._border.checks import check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, over_classes, threads_for
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.affine import AffineScaling
 from calibrant.calibrators.calibrator import WarmStartCalibrator
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows, fit_guard, guarded
-from calibrant.calibrators.matrix import check_strength
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, fit_guard, guarded
+from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.rules import AFFINE, Rule
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
-from calibrant.calibrators.softmax import Diagonal, Family, Full, PenalisedLikelihood
+from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
 
@@ -127,7 +127,7 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
 
     def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
         """Learn the map; the search starts at that of `near`, or at the identity."""
-        check_rows(self.guard, "guard")
+        check_not_negative(self.guard, "guard")
         family, penalty, target = self._problem(log_probs.shape[1], float(weights.sum()))
         self.zeros_ = fit_guard(0.0, log_probs, labels, weights)
         self.guard_ = LaplaceGuard(rows=self.guard).learn(log_probs, labels, weights)
@@ -139,7 +139,7 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
             self.temperature_scaling_ = copy(near.temperature_scaling_).learn_again(possible, labels, weights)
             start = np.column_stack([near.coef_, near.intercept_]).ravel()
         scores = self._tempered(possible)
-        likelihood = PenalisedLikelihood(family, scores, labels, weights, penalty=penalty, target=target)
+        likelihood = PenalisedLikelihood(family(scores), labels, weights, penalty=penalty, target=target)
         self._keep(minimise(likelihood, start, max_iter=self.max_iter), log_probs.shape[1])
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
@@ -176,15 +176,15 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
         each_block(task, log_probs.shape, n_threads=threads_for(log_probs.shape))
         return result
 
-    def _problem(self, k: int, n: float) -> tuple[Family, FloatArray, FloatArray]:
+    def _problem(self, k: int, n: float) -> tuple[type[Diagonal | Full], FloatArray, FloatArray]:
         """Return the family, the factor of each squared parameter, and the parameters of the identity."""
         for name in ("diagonal", "off_diagonal", "intercept"):
-            check_strength(getattr(self, name), name)
+            check_not_negative(getattr(self, name), name)
         own, intercept = self.diagonal * k / n, self.intercept * k / n
         if self.structure == "vector":
-            return Diagonal(k), np.tile([own, intercept], (k, 1)), np.tile([1.0, 0.0], (k, 1))
+            return Diagonal, np.tile([own, intercept], (k, 1)), np.tile([1.0, 0.0], (k, 1))
         if self.structure == "matrix":
             matrix = np.full((k, k), self.off_diagonal * k * (k - 1) / n)
             np.fill_diagonal(matrix, own)
-            return Full(k), np.column_stack([matrix, np.full(k, intercept)]), np.eye(k, k + 1)
+            return Full, np.column_stack([matrix, np.full(k, intercept)]), np.eye(k, k + 1)
         raise InputError(f'structure must be "vector" or "matrix", but is {self.structure!r}.')

@@ -1,7 +1,7 @@
 """The shares of several classes among rows without labels, also if the old shares are estimated from rows."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,83 +19,6 @@ from calibrant.results import BaseRates
 
 LEAST_LEFT = 0.1
 """Old shares are not moved below this fraction of their value."""
-
-
-class _SharesFit(Protocol):
-    """The most likely shares, given the old ones, and the limits of each."""
-
-    @property
-    def best(self) -> FloatArray:
-        """The most likely shares of all classes."""
-
-    def limits(self, k: int, loss: float) -> tuple[float, float]:
-        """Return the shares of class k where the log-likelihood has fallen by `loss`."""
-
-
-def _old_shares(reference: Predictions) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of each class's probabilities, and a root of the covariance of these means, (K, K).
-
-    Examples
-    --------
-    >>> means, root = _old_shares(Predictions([0.2, 0.4, 0.6, 0.8], labels=[0, 0, 1, 1]))
-    >>> means.tolist(), round(float((root @ root.T)[1, 1]), 6)
-    ([0.5, 0.5], 0.0125)
-    """
-    parts = reference.weights / reference.weights.sum()
-    means = parts @ reference.probs
-    rows = parts[:, None] * (reference.probs - means)
-    sizes, directions = np.linalg.eigh(rows.T @ rows)
-    return means, directions * np.sqrt(np.maximum(sizes, 0.0))
-
-
-def _widened_limits(
-    fit: Callable[[FloatArray], _SharesFit], old: FloatArray, root: FloatArray, *, loss: float, reach: float
-) -> FloatArray:
-    r"""Return the limits of every share, (K, 2), if the old shares are estimates.
-
-    Parameters
-    ----------
-    fit : callable
-        From old shares to the fit of the new ones.
-    old : ndarray of shape (K,)
-    root : ndarray of shape (K, K)
-        A root of the covariance of the old shares.
-    loss : float
-        Loss of log-likelihood at the limits for known old shares.
-    reach : float
-        Normal quantile of the limits.
-
-    Notes
-    -----
-    For each class the old shares are moved by `reach` standard errors in the direction that changes its share most.
-    With the distance d between a limit and the value for known old shares, and the distance e that the value moves, or
-    the limit if it moves further, the widened limit lies at :math:`\sqrt{d^2 + e^2}` from the value, since errors of
-    different rows are independent (G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures",
-    Statistics in Medicine 27, 2008).
-    """
-    centre = fit(old)
-    slopes = np.column_stack([(fit(_moved(old, a)).best - fit(_moved(old, -a)).best) / 2 for a in root.T])
-    found = np.empty((len(old), 2))
-    for k in range(len(old) == 2, len(old)):  # With two classes, the first share follows from the second.
-        best = float(centre.best[k])
-        size = float(np.linalg.norm(slopes[k]))
-        # A share at 0 does not move, but its limit may, mostly with the old share of its own class.
-        step = root @ (slopes[k] / size) if size > 0 else root @ root[k] / max(float(np.linalg.norm(root[k])), 1e-300)
-        ends = [fit(_moved(old, sign * reach * step)) for sign in (-1, 1)]
-        low, high = centre.limits(k, loss)
-        lows, highs = zip(*(end.limits(k, loss) for end in ends), strict=True)
-        values = [float(end.best[k]) for end in ends]
-        below = max(best - min(values), low - min(lows), 0.0)
-        above = max(max(values) - best, max(highs) - high, 0.0)
-        found[k] = best - np.hypot(best - low, below), best + np.hypot(high - best, above)
-    if len(old) == 2:
-        found[0] = 1 - found[1, ::-1]
-    return np.clip(found, 0.0, 1.0)
-
-
-def _moved(old: FloatArray, step: FloatArray) -> FloatArray:
-    moved = np.maximum(old + step, LEAST_LEFT * old)
-    return np.asarray(moved / moved.sum())
 
 
 LEAST = 1e-100
@@ -173,11 +96,9 @@ def estimate_base_rates(
     if len(old) <= MOST_CLASSES:
         reach = normal_quantile((1 + level) / 2)
         if chance is None:
-            limits = np.array([likelihood.limits(k, reach**2 / 2) for k in range(len(old))])
+            limits = np.array([likelihood.limits(k, reach) for k in range(len(old))])
         else:
-            limits = _widened_limits(
-                lambda shares: _Shares.of(matrix, shares, weights), old, chance, loss=reach**2 / 2, reach=reach
-            )
+            limits = _widened_limits(lambda shares: _Shares.of(matrix, shares, weights), old, chance, reach)
         low, high = np.minimum(limits[:, 0], likelihood.best), np.maximum(limits[:, 1], likelihood.best)
     return BaseRates(
         classes=names,
@@ -216,6 +137,70 @@ def _old(trained_rate: object, names: tuple[object, ...]) -> tuple[FloatArray, F
     return as_rates(means, len(names), "trained_rate"), root_of_covariance
 
 
+def _old_shares(reference: Predictions) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of each class's probabilities, and a root of the covariance of these means, (K, K).
+
+    Examples
+    --------
+    >>> means, root = _old_shares(Predictions([0.2, 0.4, 0.6, 0.8], labels=[0, 0, 1, 1]))
+    >>> means.tolist(), round(float((root @ root.T)[1, 1]), 6)
+    ([0.5, 0.5], 0.0125)
+    """
+    parts = reference.weights / reference.weights.sum()
+    means = parts @ reference.probs
+    rows = parts[:, None] * (reference.probs - means)
+    sizes, directions = np.linalg.eigh(rows.T @ rows)
+    return means, directions * np.sqrt(np.maximum(sizes, 0.0))
+
+
+def _widened_limits(
+    fit: Callable[[FloatArray], "_Shares"], old: FloatArray, root: FloatArray, reach: float
+) -> FloatArray:
+    r"""Return the limits of every share, (K, 2), if the old shares are estimates.
+
+    Parameters
+    ----------
+    fit : callable
+        From old shares to the likelihood of the new ones.
+    old : ndarray of shape (K,)
+    root : ndarray of shape (K, K)
+        A root of the covariance of the old shares.
+    reach : float
+        Normal quantile of the limits.
+
+    Notes
+    -----
+    For each class the old shares are moved by `reach` standard errors in the direction that changes its share most.
+    With the distance d between a limit and the value for known old shares, and the distance e that the value moves, or
+    the limit if it moves further, the widened limit lies at :math:`\sqrt{d^2 + e^2}` from the value, since errors of
+    different rows are independent (G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures",
+    Statistics in Medicine 27, 2008).
+    """
+    centre = fit(old)
+    slopes = np.column_stack([(fit(_moved(old, a)).best - fit(_moved(old, -a)).best) / 2 for a in root.T])
+    found = np.empty((len(old), 2))
+    for k in range(len(old) == 2, len(old)):  # With two classes, the first share follows from the second.
+        best = float(centre.best[k])
+        size = float(np.linalg.norm(slopes[k]))
+        # A share at 0 does not move, but its limit may, mostly with the old share of its own class.
+        step = root @ (slopes[k] / size) if size > 0 else root @ root[k] / max(float(np.linalg.norm(root[k])), 1e-300)
+        ends = [fit(_moved(old, sign * reach * step)) for sign in (-1, 1)]
+        low, high = centre.limits(k, reach)
+        lows, highs = zip(*(end.limits(k, reach) for end in ends), strict=True)
+        values = [float(end.best[k]) for end in ends]
+        below = max(best - min(values), low - min(lows), 0.0)
+        above = max(max(values) - best, max(highs) - high, 0.0)
+        found[k] = best - np.hypot(best - low, below), best + np.hypot(high - best, above)
+    if len(old) == 2:
+        found[0] = 1 - found[1, ::-1]
+    return np.clip(found, 0.0, 1.0)
+
+
+def _moved(old: FloatArray, step: FloatArray) -> FloatArray:
+    moved = np.maximum(old + step, LEAST_LEFT * old)
+    return np.asarray(moved / moved.sum())
+
+
 class _Shares(NamedTuple):
     """The likelihood of shares, given the densities of each row in all classes, relative to the largest."""
 
@@ -238,9 +223,9 @@ class _Shares(NamedTuple):
         with np.errstate(divide="ignore"):
             return float(self.weights @ (np.log(self.ratios @ self.best) - np.log(self.ratios @ shares)))
 
-    def limits(self, k: int, loss: float) -> tuple[float, float]:
-        """Return the shares of class k where the profile log-likelihood has fallen by `loss`."""
-        root_of_bar = float(np.sqrt(loss * self._scale(k)))
+    def limits(self, k: int, reach: float) -> tuple[float, float]:
+        """Return the shares of class k where twice the loss of profile log-likelihood is the square of `reach`."""
+        root_of_bar = float(np.sqrt(reach**2 / 2 * self._scale(k)))
         others = np.delete(self.best, k)
         others = others / others.sum() if others.sum() > 0 else np.full(len(others), 1 / len(others))
 

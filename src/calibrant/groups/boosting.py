@@ -14,8 +14,8 @@ from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.exceptions import InputError
 from calibrant.groups.cells import Cell, Grid
 from calibrant.groups.columns import Levels, as_table, cut_into_levels, need_columns
+from calibrant.groups.event_sums import CERTAIN
 from calibrant.groups.steps import Boosted, Boosting, entry_bar, listed_groups
-from calibrant.groups.tails import CERTAIN
 from calibrant.predictions import Predictions
 from calibrant.results import GroupFix, GroupStep
 
@@ -256,5 +256,5 @@ def _headline(steps: tuple[GroupStep, ...], n_candidates: int) -> str:
             if n_candidates > 1
             else "there is no group but all rows, which are not"
         )
-        return f"No step: {none} off clearly enough. Predictions stay as they are."
+        return f"No step: {none} clearly off. Predictions stay as they are."
     return f"{counted(len(steps), 'step')} among {count(n_candidates)} groups."

@@ -11,8 +11,8 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import expit, normal_quantile, normal_tail
 from calibrant.groups.cells import Combination
+from calibrant.groups.event_sums import EventSum, clipped_log_odds
 from calibrant.groups.rows import Rows
-from calibrant.groups.tails import EventSum, clipped_log_odds
 
 LEAST_CLUSTERS = 30
 """Least number of clusters in a group, if rows of a cluster depend on each other."""

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.roots import root
-from calibrant.groups.tails import clipped_log_odds
+from calibrant.groups.event_sums import clipped_log_odds
 
 PRECISION = 1e-9
 """Largest error of a fitted shift of log-odds; the error of the loss is about its square."""

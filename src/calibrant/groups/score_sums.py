@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_tail
 from calibrant._core.roots import root
+from calibrant.groups.event_sums import saddlepoint_tail
 
 LARGEST_TILT = 300.0
 """Largest tilt, which is enough for any probability that matters."""
@@ -134,11 +135,8 @@ class ScoreSum:
         omega, upsilon = self._signed()
         if abs(omega) < 1e-4 or upsilon == 0:
             return normal_tail(self.total / math.sqrt(self.score.variance * float(self.weights @ self.weights)))
-        density = math.exp(-(omega**2) / 2) / math.sqrt(2 * math.pi)
-        return min(max(normal_tail(omega) + density * (1 / upsilon - 1 / omega), 0.0), 1.0)
+        return min(max(saddlepoint_tail(omega, upsilon), 0.0), 1.0)
 
     def _far(self) -> float:
         """Return the smaller tail if it is so small that 1 minus the other would lose its digits."""
-        omega, upsilon = (abs(number) for number in self._signed())
-        density = math.exp(-(omega**2) / 2) / math.sqrt(2 * math.pi)
-        return max(normal_tail(omega) + density * (1 / upsilon - 1 / omega), 0.0)
+        return max(saddlepoint_tail(*map(abs, self._signed())), 0.0)

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.convert import convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
@@ -17,11 +16,12 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, without_alike_levels, without_rare_levels
 from calibrant.groups.columns import Levels, as_table, cut_into_levels
-from calibrant.groups.showing import arranged, as_found, explain, headline
+from calibrant.groups.findings import arranged, as_found, explain, headline
 from calibrant.groups.subjects import Classes, Distributions, Subject
 from calibrant.groups.tested import FINE_CUTS, Part, Tested, draw_half, tested_cells, tested_leaves
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
+from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import Detectable, FoundGroup, GroupFindings
 
 SHARES = (0.5, 0.25, 0.1, 0.05)
@@ -57,8 +57,8 @@ class GroupSearch:
     1. *Cells.* The list of groups is fixed by features and predictions before looking at any label: every intersection
        of levels that is large enough, and all rows. Every group is tested on all rows. If the predictions are right,
        the number of events in a group is a sum of independent events with known probabilities; its two-sided p-value is
-       exact up to 500 rows, and a saddlepoint approximation above (`calibrant.groups.tails`). Holm's method accounts
-       for the number of groups. For a fixed list this finds more than testing on a second half of the rows.
+       exact up to 500 rows, and a saddlepoint approximation above (`calibrant.groups.event_sums`). Holm's method
+       accounts for the number of groups. For a fixed list this finds more than testing on a second half of the rows.
     2. *Tree.* A tree is grown on the residuals of one half of the rows, with columns of numbers in finer cuts, sets of
        categories, and the prediction itself as a column. Its leaves are tested on the other half, again with Holm's
        method: a group that was found by looking at labels cannot be tested on these labels.
@@ -182,7 +182,8 @@ class GroupSearch:
         """Test the leaves of a tree, which may cut columns of numbers more finely than the list does."""
         if self.leaves == 1 or min(half.sum(), (~half).sum()) < 2 * self.least_rows:
             return Part([], 0)
-        return tested_leaves(subject.evidence, _finer(grid, table) | _own(subject.columns), half, self)
+        columns = _finer(grid, table) | _own(subject.columns)
+        return tested_leaves(subject.evidence, columns, half, self.leaves, self.least_rows)
 
     def _findings(
         self, search: "_Search", depth: int, left_out: dict[str, str], columns: list[Levels], rng: Rng
@@ -204,7 +205,7 @@ class GroupSearch:
             event=search.subject.event,
             columns=tuple(each.name for each in columns),
             left_out=left_out,
-            settings={**asdict(self), "version": __version__, "seed": rng if isinstance(rng, int) else None},
+            settings=asdict(self) | version_and_seed(rng),
         )
         return replace(outcome, headline=headline(outcome), explanation=explain(outcome))
 

@@ -117,7 +117,7 @@ class Boosted:
 
 @dataclass(frozen=True, eq=False)
 class Boosting:
-    """Steps until no group is off clearly enough.
+    """Steps until no group is clearly off.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,18 +27,6 @@ FINE_CUTS = 31
 
 LEAF_SHARE = 40
 """A leaf has at least one of this many rows of the half that grows the tree."""
-
-
-class Settings(Protocol):
-    """Settings of a search that its parts use."""
-
-    @property
-    def leaves(self) -> int:
-        """Largest number of leaves of the tree."""
-
-    @property
-    def least_rows(self) -> int:
-        """Least number of rows of a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +131,7 @@ def _as_cell(grid: Grid, event: int, cell: Cell, z: float, pvalue: float, adjust
 
 
 def tested_leaves(
-    evidence: Sequence[Evidence], columns: Mapping[Levels, IntArray], half: BoolArray, search: Settings
+    evidence: Sequence[Evidence], columns: Mapping[Levels, IntArray], half: BoolArray, n_leaves: int, least_rows: int
 ) -> Part:
     """Grow a tree for every event on one half, and test its leaves on the other."""
     found = []
@@ -151,15 +139,13 @@ def tested_leaves(
         own = cut_into_levels(PREDICTION, each.rows.probs, FINE_CUTS)
         more = {own: own.codes(each.rows.probs)} if isinstance(own, Levels) and own.is_cut else {}
         levels, codes = [*columns, *more], [*columns.values(), *more.values()]
-        least = max(search.least_rows, int(half.sum()) // LEAF_SHARE)
+        least = max(least_rows, int(half.sum()) // LEAF_SHARE)
         rows = each.rows.take(half)
-        grown = ResidualTree(search.leaves, least).grow(
-            levels, [one[half] for one in codes], rows.residuals, rows.variances
-        )
+        grown = ResidualTree(n_leaves, least).grow(levels, [one[half] for one in codes], rows.residuals, rows.variances)
         other = each.take(~half)
         for leaf in grown:
             inside = leaf.mask(codes)
-            if leaf.rule and _is_large(inside[~half], other, search.least_rows):
+            if leaf.rule and _is_large(inside[~half], other, least_rows):
                 found.append(_as_leaf(leaf, levels, inside, ~half, (event, other)))
     values = holm([one.pvalue for one in found]).tolist() if found else []
     return Part([replace(one, adjusted=v) for one, v in zip(found, values, strict=True)], len(found))

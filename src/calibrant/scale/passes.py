@@ -12,7 +12,8 @@ from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve, Minimum, descend, newton_step
 from calibrant.binning.cells.weights import ONE
 from calibrant.calibrators import MatrixScaling, TemperatureScaling, VectorScaling
-from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored
+from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix
+from calibrant.calibrators.log_odds import floored
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.exceptions import InputError
@@ -75,8 +76,8 @@ class Pass:
             scores = floored(np.log(matrix, dtype=np.float64))
         each = np.ones(len(scores)) if batch.units is None else batch.units / ONE
         k = len(self.classes)
-        family = Diagonal(k) if self.parameters.shape[1] == 2 else Full(k)
-        likelihood = PenalisedLikelihood(family, scores, batch.labels, each)
+        family = Diagonal if self.parameters.shape[1] == 2 else Full
+        likelihood = PenalisedLikelihood(family(scores), batch.labels, each)
         total = float(each.sum())
         loss, gradient = likelihood(self.parameters.ravel())
         self.loss += total * loss

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import IntArray, Progress, Rng
-from calibrant.assessment.forecasts.limits import assessed_interval, range_seed
+from calibrant.assessment.forecasts.limits import assessed_interval
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
 from calibrant.assessment.verdict.size import CONFIDENCE
@@ -20,6 +20,7 @@ from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.hypotest.forecasts.transforms import interval_level
 from calibrant.metrics import Metric
 from calibrant.metrics.forecast_table import central_pairs, known_levels, suited_metrics
+from calibrant.resampling.seeds import as_seed
 from calibrant.results import Estimate, ForecastAssessment, Interval, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.forecasts import AT_LEAST
 
@@ -100,7 +101,7 @@ def assess_forecasts(
     generator = np.random.default_rng(rng)
     found = _judged(forecasts, name, n_resamples, tolerance, generator)
     steps.add(1)
-    metrics, limits = _measured(suited, forecasts, found, range_seed(rng), steps)
+    metrics, limits = _measured(suited, forecasts, found, as_seed(rng), steps)
     parts = {}
     for key, part in groups.items():
         own = {each: suited[each].estimate(part) for each in OF_GROUPS if each in suited}

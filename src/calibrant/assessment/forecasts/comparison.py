@@ -6,10 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.comparison_plan import Cell, results_of
-from calibrant.assessment.forecasts.limits import assessed_interval, range_seed
+from calibrant.assessment.forecasts.limits import assessed_interval
+from calibrant.assessment.model_differences import Cell, results_of
 from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
@@ -20,6 +19,7 @@ from calibrant.metrics import Metric, Sharpness
 from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import FAIR, suited_metrics
 from calibrant.metrics.names import chosen_metrics
+from calibrant.resampling.seeds import as_seed, version_and_seed
 from calibrant.results import Compared, Comparison, Difference
 
 DEFAULT_METRICS = ("crps-fair", "crps", "log-score", "pinball", "interval-score", "interval-coverage", "mace")
@@ -74,7 +74,7 @@ def compare_forecasts(
     """
     base = _checked(models, baseline)
     parts = {} if by is None else rows_by_group(by, models[base].n_samples)
-    seed = range_seed(rng)
+    seed = as_seed(rng)
     whole = _compared(models, base, metrics, seed, progress, intervals=intervals)
     groups = {
         name: _compared(
@@ -82,7 +82,7 @@ def compare_forecasts(
         )
         for name, rows in parts.items()
     }
-    settings = {"version": __version__, "seed": rng if isinstance(rng, int) else None}
+    settings = version_and_seed(rng)
     return replace(whole, groups=groups, settings=settings)
 
 

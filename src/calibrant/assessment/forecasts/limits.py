@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, Rng
+from calibrant._border.types import FloatArray
 from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.forecasts import Distribution, Forecasts, Laplace, MvNormal, Normal, Samples
 from calibrant.intervals import has_range, known_interval
@@ -22,11 +22,6 @@ RANGE_CELLS = 4 * 10**6
 """Redraws times rows times members of an ensemble: with more rows or members there are fewer redraws."""
 
 
-def range_seed(rng: Rng) -> int:
-    """Return the seed of all ranges by chance; an int is used as it is, so that commands with one seed agree."""
-    return rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
-
-
 def assessed_interval(metric: Metric, forecasts: Forecasts, value: float, seed: int) -> Interval | None:
     """Return confidence limits of a metric or why there are none, and its range by chance; None if nothing is known.
 
@@ -36,7 +31,7 @@ def assessed_interval(metric: Metric, forecasts: Forecasts, value: float, seed: 
     forecasts : Forecasts
     value : float
     seed : int
-        From `range_seed`. Each range has its own draws, and does not depend on what was drawn before.
+        Each range has its own draws, and does not depend on what was drawn before.
     """
     null, rng = None, np.random.default_rng(seed)
     if has_range(metric, forecasts, NO_RESAMPLING) and _is_quick(metric, forecasts.distribution):

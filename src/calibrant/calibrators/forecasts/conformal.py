@@ -1,5 +1,6 @@
 """Prediction intervals with guaranteed coverage, whatever the quality of the forecasts."""
 
+from abc import abstractmethod
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -28,13 +29,13 @@ class Conformal(ForecastCalibrator):
     score: str
     tails: str
 
+    @abstractmethod
     def fit(self, forecasts: Forecasts, column: object = None, /) -> Self:
         """Learn from forecasts and, optionally, the group or the density ratio of each row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def interval(self, distribution: Distribution, column: object = None, /) -> PredictionIntervals:
         """Return one interval per row."""
-        raise NotImplementedError
 
     def _apply(self, distribution: Distribution) -> Distribution:
         """Return the ends as quantiles at both levels, and the median limited to the interval."""
@@ -163,15 +164,11 @@ class ConformalIntervals(Conformal):
             The group of each row; the guarantee then holds in each group.
         """
         used = self._checked(forecasts)
-        names = _as_groups(groups, forecasts.n_samples)[forecasts.weights > 0]
-        self._learn(used, names)
+        self._fit(used, _as_groups(groups, forecasts.n_samples)[forecasts.weights > 0])
         self.dim_ = used.distribution.dim
         return self
 
-    def _fit(self, forecasts: Forecasts) -> None:
-        self._learn(forecasts, _as_groups(None, forecasts.n_samples))
-
-    def _learn(self, forecasts: Forecasts, names: NDArray[np.str_]) -> None:
+    def _fit(self, forecasts: Forecasts, names: NDArray[np.str_]) -> None:  # type: ignore[override]  # from its own fit
         if self.guarantee_of not in ("average", "confidence"):
             raise InputError(f'guarantee_of must be "average" or "confidence", but is {self.guarantee_of!r}.')
         check_level(self.confidence)

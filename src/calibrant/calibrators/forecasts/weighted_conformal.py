@@ -82,16 +82,12 @@ class WeightedConformalIntervals(Conformal):
             Positive; by default 1.
         """
         used = self._checked(forecasts)
-        own = _as_ratios(ratios, forecasts.n_samples) * forecasts.weights
-        self._keep(used, own[forecasts.weights > 0])
+        self._fit(used, (_as_ratios(ratios, forecasts.n_samples) * forecasts.weights)[forecasts.weights > 0])
         self.dim_ = used.distribution.dim
         return self
 
-    def _fit(self, forecasts: Forecasts) -> None:
-        self._keep(forecasts, forecasts.weights)
-
-    def _keep(self, forecasts: Forecasts, ratios: FloatArray) -> None:
-        self.scores_, self.ratios_ = np.column_stack(self._excesses(forecasts)), np.array(ratios)
+    def _fit(self, forecasts: Forecasts, ratios: FloatArray) -> None:  # type: ignore[override]  # from its own fit
+        self.scores_, self.ratios_ = np.column_stack(self._excesses(forecasts)), ratios
 
     def interval(self, distribution: Distribution, ratios: object = None) -> PredictionIntervals:
         """Return one interval per row, given the ratios of the rows, by default 1."""

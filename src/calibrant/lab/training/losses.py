@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from calibrant._border.checks import check_not_negative
 from calibrant.exceptions import InputError
 
 
@@ -78,7 +79,7 @@ class FocalLoss(Loss):
     gamma: float = 3.0
 
     def __post_init__(self) -> None:
-        _check_gamma("gamma", self.gamma)
+        check_not_negative(self.gamma, "gamma")
 
     def rows(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every row."""
@@ -105,8 +106,8 @@ class SampleDependentFocalLoss(Loss):
     threshold: float = 0.2
 
     def __post_init__(self) -> None:
-        _check_gamma("below", self.below)
-        _check_gamma("above", self.above)
+        check_not_negative(self.below, "below")
+        check_not_negative(self.above, "above")
         if not 0 <= self.threshold <= 1:
             raise InputError(f"threshold must be in [0, 1], but is {self.threshold!r}.")
 
@@ -136,11 +137,6 @@ def _focal(logits: Tensor, labels: Tensor, gamma: float | Tensor) -> Tensor:
 
 def _at(matrix: Tensor, labels: Tensor) -> Tensor:
     return matrix.gather(1, labels[:, None])[:, 0]
-
-
-def _check_gamma(name: str, value: float) -> None:
-    if not 0 <= value < math.inf:
-        raise InputError(f"{name} must be a finite number of at least 0, but is {value!r}.")
 
 
 LOSSES: dict[str, Loss] = {

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from calibrant._border.checks import check_count, check_not_negative
 from calibrant.exceptions import InputError
 
 WATCHED = {"loss": "held_out_loss", "calibrated-nll": "held_out_calibrated_nll"}
@@ -49,11 +50,12 @@ class Schedule:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "patience", "threads"):
-            _check_count(name, getattr(self, name))
+            value = getattr(self, name)
+            if value is not None or name in ("epochs", "batch_size"):
+                check_count(value, name)
         if not 0 < self.learning_rate < math.inf:
             raise InputError(f"learning_rate must be a positive number, but is {self.learning_rate!r}.")
-        if not 0 <= self.weight_decay < math.inf:
-            raise InputError(f"weight_decay must be a number of at least 0, but is {self.weight_decay!r}.")
+        check_not_negative(self.weight_decay, "weight_decay")
         if not 0 <= self.held_out < 1:
             raise InputError(f"held_out must be in [0, 1), but is {self.held_out!r}.")
         if self.watch not in WATCHED:
@@ -119,12 +121,3 @@ def is_over(epochs: tuple[Epoch, ...], schedule: Schedule) -> bool:
         and bool(epochs)
         and len(epochs) - best_epoch(epochs, schedule) >= schedule.patience
     )
-
-
-def _check_count(name: str, value: object) -> None:
-    if value is None and name in ("patience", "threads"):
-        return
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, but is {value!r:.80}.")
-    if value < 1:
-        raise InputError(f"{name} must be at least 1, but is {value}.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calibrant.exceptions import InputError
+from calibrant._border.checks import check_count
 from calibrant.lab.training.penalties.penalty import Penalty, check_positive
 
 
@@ -98,10 +98,7 @@ class SoftBinnedECEPenalty(Penalty):
     temperature: float = 0.01
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bins, int) or isinstance(self.bins, bool):
-            raise TypeError(f"bins must be an integer, but is {self.bins!r:.80}.")
-        if self.bins < 1:
-            raise InputError(f"bins must be at least 1, but is {self.bins}.")
+        check_count(self.bins, "bins")
         check_positive("temperature", self.temperature)
 
     def of(self, log_probs: Tensor, labels: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
+from calibrant._border.checks import check_not_negative
 from calibrant.exceptions import InputError
 from calibrant.lab.training.losses import Loss, check_batch
 
@@ -67,8 +68,7 @@ class Penalised(Loss):
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.weight < math.inf:
-            raise InputError(f"weight must be a finite number of at least 0, but is {self.weight!r}.")
+        check_not_negative(self.weight, "weight")
 
     def rows(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every row, each with the penalty of the batch added."""

@@ -29,6 +29,16 @@ def clipped_log_odds(probs: FloatArray) -> FloatArray:
     return logit(np.clip(probs, CERTAIN, 1 - CERTAIN))
 
 
+def saddlepoint_tail(omega: float, upsilon: float) -> float:
+    r"""Return the upper tail by the formula of Lugannani and Rice.
+
+    It is :math:`1 - \Phi(\omega) + \varphi(\omega) (1 / \upsilon - 1 / \omega)`. Here :math:`\omega` is the signed root
+    of the deviance at the saddlepoint, and :math:`\upsilon` the saddlepoint times the standard deviation there.
+    """
+    density = math.exp(-(omega**2) / 2) / math.sqrt(2 * math.pi)
+    return normal_tail(omega) + density * (1 / upsilon - 1 / omega)
+
+
 @dataclass(frozen=True, eq=False)
 class EventSum:
     r"""The law of :math:`T = \sum_i w_i Y_i` for independent events, and the value that was observed.
@@ -162,9 +172,7 @@ class EventSum:
         upsilon = (2 * math.sinh(s / 2) if self.weights is None else s) * math.sqrt(curvature)
         if abs(omega) < 1e-4 or upsilon == 0:
             return 0.5
-        density = math.exp(-(omega**2) / 2) / math.sqrt(2 * math.pi)
-        found = normal_tail(omega) + density * (1 / upsilon - 1 / omega)
-        return min(max(found, 0.0), 1.0)
+        return min(max(saddlepoint_tail(omega, upsilon), 0.0), 1.0)
 
 
 def _crossing(tail: Callable[[float], float], at: float) -> float:

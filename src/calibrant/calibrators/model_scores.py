@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities
+from calibrant._border.numerals import counted
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 
@@ -74,8 +75,8 @@ def gathered(folds: Sequence[Fold]) -> tuple[IntArray, FloatArray]:
         )
     if n_unknown:
         warnings.warn(
-            f"{n_unknown} rows have classes that do not occur in the training rows of their fold; the calibrator is "
-            "fitted without these rows. Use fewer folds, or stratified ones.",
+            f"the calibrator is fitted without {counted(n_unknown)} whose class does not occur in the training rows of "
+            "the fold. Use fewer folds, or stratified ones.",
             DataWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""How candidates for a recommendation are judged."""
+"""How candidates for a recommendation are judged: by a proper score of every row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import FloatArray, Rng
 from calibrant.advice.choice import TOLERANCE, Choice
@@ -15,6 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions
+from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import Candidate, Recommendation
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Scoring:
     """Settings by which candidates are judged."""
 
     score: str
@@ -131,5 +131,5 @@ class Plan:
             n_folds=self.n_folds,
             n_resamples=self.n_resamples,
             level=self.level,
-            settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
+            settings=version_and_seed(rng),
         )

@@ -1,4 +1,4 @@
-"""The plan of a comparison: values, intervals and paired differences of models on some rows."""
+"""Values, intervals and paired differences of several models on some rows."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ Cell = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The settings of a comparison, independent of the rows."""
+class ModelComparison:
+    """The settings of a comparison, which `run` applies to the predictions of several models."""
 
     metrics: Mapping[str, Metric]
     baseline: str
@@ -40,8 +40,8 @@ class Plan:
         check_count(self.bootstrap.n_resamples, "n_resamples")
         check_level(self.level)
 
-    def take(self, rows: RowIndex) -> "Plan":
-        """Return the plan for these rows only."""
+    def take(self, rows: RowIndex) -> "ModelComparison":
+        """Return the same for these rows only."""
         return replace(self, bootstrap=self.bootstrap.take(rows))
 
     def run(self, models: Mapping[str, Predictions], rng: np.random.Generator, progress: Progress | None) -> Comparison:

@@ -1,4 +1,4 @@
-"""The identity, and how scaling methods replace the logarithm of 0."""
+"""The identity and the uniform distribution: maps that learn nothing."""
 
 from typing import ClassVar, Literal
 
@@ -7,26 +7,6 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
-
-SMALLEST_LOG_PROB = float(np.log(np.finfo(np.float64).tiny))
-"""Replaces -inf, the logarithm of 0, in fitting, so that the likelihood stays finite."""
-
-
-def finite(log_probs: FloatArray) -> FloatArray:
-    """Replace -inf by `SMALLEST_LOG_PROB`, or by the smallest finite entry if that is smaller.
-
-    Examples
-    --------
-    >>> finite(np.log([[1.0, np.exp(-3.0)]])).round(3).tolist()
-    [[0.0, -3.0]]
-    >>> finite(np.array([[0.0, -np.inf]])).round(3).tolist()
-    [[0.0, -708.396]]
-    """
-    if log_probs.min(initial=0.0) > -np.inf:
-        return log_probs
-    impossible = np.isneginf(log_probs)
-    floor = min(SMALLEST_LOG_PROB, float(log_probs[~impossible].min()))
-    return np.where(impossible, floor, log_probs)
 
 
 class Unlearnt(Calibrator):
@@ -60,3 +40,23 @@ class Identity(Unlearnt):
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:  # noqa: ARG002 (one signature)
         return x
+
+
+class Uniform(Unlearnt):
+    """Give every class the same probability; in an ensemble, it reduces confidence.
+
+    It preserves the predicted class in a mixture with maps that do. On its own it does so too: the predicted class
+    is ahead by the last digit of its probability.
+
+    Parameters
+    ----------
+    scores : {"probs", "logits"}, default="probs"
+    """
+
+    use_when: ClassVar = "In an ensemble: its weight bounds every probability from below."
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        return np.full(log_probs.shape, -np.log(log_probs.shape[1]))
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        return ops.uniform(x, k)

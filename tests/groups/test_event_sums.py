@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core.laws import expit
-from calibrant.groups.tails import EXACT_ROWS, EventSum, count_law
+from calibrant.groups.event_sums import EXACT_ROWS, EventSum, count_law
 from naming import each
 from properties import examples
 
@@ -65,10 +65,10 @@ def test_one_law_gives_the_tail_at_every_shift(case):
 
 
 def test_one_law_serves_a_whole_search_of_limits(monkeypatch):
-    from calibrant.groups import tails
+    from calibrant.groups import event_sums
 
     laws = []
-    monkeypatch.setattr(tails, "count_law", lambda probs: laws.append(len(probs)) or count_law(probs))
+    monkeypatch.setattr(event_sums, "count_law", lambda probs: laws.append(len(probs)) or count_law(probs))
     probs = np.random.default_rng(0).uniform(0.01, 0.3, 400)
     low, high = EventSum(probs, None, 70.0).shift_limits(0.05)
     assert laws == [400, 400]  # One for each end.

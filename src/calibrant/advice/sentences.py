@@ -5,8 +5,8 @@ import numpy as np
 from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant, with_sign
 from calibrant.advice.choice import ROWS_OF_DOUBT, TOLERANCE
 from calibrant.advice.cross_fit import GROUPS
-from calibrant.advice.plan import COIN
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
+from calibrant.advice.scoring import COIN
 from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
@@ -62,7 +62,7 @@ def _of_groups(advice: Recommendation, chosen: Candidate) -> str:
     if advice.name == GROUPS:
         return "It corrects groups of rows, so new rows need the columns that its steps name."
     if found.loss == advice.candidates[0].loss:
-        return "The fix of groups changes nothing: no group is off clearly enough."
+        return "The fix of groups changes nothing: no group is clearly off."
     change = found.loss - chosen.loss
     if change >= 0:
         return f"The fix of groups has a larger loss, by {significant(change)}."

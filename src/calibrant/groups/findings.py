@@ -1,4 +1,4 @@
-"""Groups as they are shown: which stand alone, their error, the worth of a fix, and all of it in words."""
+"""The findings of a search: which groups stand alone, their error, the worth of a fix, and all of it in words."""
 
 from collections.abc import Callable, Sequence
 from math import pi
