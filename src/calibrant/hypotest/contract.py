@@ -31,18 +31,33 @@ class CalibrationTest(ABC):
 
     Attributes
     ----------
+    label, meaning : str
+        A short name, and one sentence that says what it detects.
+    caution : str
+        What its validity rests on.
+    principal : bool
+        Whether it is shown beside the verdict on the page.
     cells : bool
         Whether it is valid for the cells of a sketch, each of which stands for many rows (`Predictions.copies`).
     takes_forecasts : bool
         Whether it also tests predictive distributions.
     """
 
+    label: ClassVar[str] = ""
+    meaning: ClassVar[str] = ""
+    caution: ClassVar[str] = ""
+    principal: ClassVar[bool] = False
     cells: ClassVar[bool] = False
     takes_forecasts: ClassVar[bool] = True
 
     def about(self) -> Description:
-        """Return how it is presented; by default, under the name of its class."""
-        return Description(label=type(self).__name__)
+        """Return how it is presented; without a label, by the name of its class."""
+        return Description(
+            label=self.label or type(self).__name__,
+            meaning=self.meaning,
+            caution=self.caution,
+            principal=self.principal,
+        )
 
     @abstractmethod
     def run(self, data: Any, rng: Rng, progress: Progress | None) -> TestResult:
@@ -136,7 +151,7 @@ class BinaryTest(CalibrationTest):
     which is 0 if the p-value is that of the closed form; otherwise ``closed_form`` holds the p-value of the latter.
     """
 
-    takes_forecasts: ClassVar[bool] = False
+    takes_forecasts = False
 
     @abstractmethod
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:

@@ -1,7 +1,7 @@
 """The test of cumulative differences, without bins or bandwidth, and with a null law in closed form."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -85,15 +85,18 @@ class ECCETest(BinaryTest):
     (0.3, [0.2, 0.6], 'too high')
     """
 
+    label = "Cumulative (ECCE)"
+    meaning = "Net miscalibration of all predictions up to some value; needs no bins."
+    caution = DRAWN_IF_FEW
+    principal = True
     statistic: Literal["mad", "range"] = "mad"
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        if self.statistic == "range":
-            seen = "Net miscalibration over any interval of predictions; needs no bins."
-            return Description(label="Cumulative, range", meaning=seen, caution=DRAWN_IF_FEW)
-        seen = "Net miscalibration of all predictions up to some value; needs no bins."
-        return Description(label="Cumulative (ECCE)", meaning=seen, caution=DRAWN_IF_FEW, principal=True)
+        if self.statistic == "mad":
+            return super().about()
+        meaning = "Net miscalibration over any interval of predictions; needs no bins."
+        return replace(super().about(), label="Cumulative, range", meaning=meaning, principal=False)
 
     def __post_init__(self) -> None:
         if self.statistic not in ("mad", "range"):

@@ -11,7 +11,7 @@ from calibrant.hypotest.events import pair_sums
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.metrics.kernel import SKCE
-from calibrant.results import Description, TestResult
+from calibrant.results import TestResult
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,11 @@ class DistributionFreeSKCETest(CalibrationTest):
     NeurIPS 2019.
     """
 
+    label = "Kernel error, bound"
+    meaning = "The same as the SKCE."
+    caution = "Always valid, but with little power: a large p-value says little."
     estimator: SKCE = SKCE()
     bound: float | None = None
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Kernel error, bound",
-            meaning="The same as the SKCE.",
-            caution="Always valid, but with little power: a large p-value says little.",
-        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, SKCE):

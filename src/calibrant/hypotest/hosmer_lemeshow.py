@@ -16,7 +16,6 @@ from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError
 from calibrant.hypotest.contract import DRAWN_IF_FEW, N_REDRAWS, SMALLEST_PVALUE, BinaryTest, Finding, refuse_certainty
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 LEAST_EXPECTED = 20.0
 """With fewer expected rows of either outcome, by the harmonic mean over groups, the chi-squared law is rough."""
@@ -75,16 +74,11 @@ class HosmerLemeshowTest(BinaryTest):
     (2.5, 0.2865)
     """
 
+    label = "Hosmer-Lemeshow"
+    meaning = "The frequency in a few groups of equal size; depends on how they are cut."
+    caution = DRAWN_IF_FEW
     n_groups: int = 10
     fitted: bool = False
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Hosmer-Lemeshow",
-            meaning="The frequency in a few groups of equal size; depends on how they are cut.",
-            caution=DRAWN_IF_FEW,
-        )
 
     def __post_init__(self) -> None:
         check_count(self.n_groups, "n_groups")

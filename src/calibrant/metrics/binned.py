@@ -2,8 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -135,24 +135,28 @@ class ECE(BinnedMetric):
     0.25
     """
 
+    label = "ECE"
+    meaning = "Expected calibration error: the gap between prediction and frequency, averaged over bins of equal width."
     bins: Binning = EqualWidth(15)
     norm: float = 1
 
     def about(self) -> Description:
         """Return the description that readers see."""
+        found = super().about()
+        if self == ECE():
+            return replace(found, principal=True)
         if self.norm == np.inf:
-            return self._presented("ECE, maximum", "The largest gap of any bin, even of one with few rows.")
+            return replace(
+                found, label="ECE, maximum", meaning="The largest gap of any bin, even of one with few rows."
+            )
         if self.norm != 1:
             name = "root mean square" if self.norm == 2 else f"norm {as_given(self.norm)}"
-            return self._presented(
-                f"ECE, {name}", "As ECE, but gaps are raised to a power, so that large ones weigh more."
-            )
-        if not isinstance(self.bins, EqualWidth):
-            return self._presented("ECE, equal mass", "As ECE, but every bin holds the same share of the rows.")
-        return self._presented(
-            "ECE" if self == ECE() else f"ECE, {self.bins.n_bins} bins",
-            "Expected calibration error: the gap between prediction and frequency, averaged over bins of equal width.",
-            principal=self == ECE(),
+            meaning = "As ECE, but gaps are raised to a power, so that large ones weigh more."
+            return replace(found, label=f"ECE, {name}", meaning=meaning)
+        if isinstance(self.bins, EqualWidth):
+            return replace(found, label=f"ECE, {self.bins.n_bins} bins")
+        return replace(
+            found, label="ECE, equal mass", meaning="As ECE, but every bin holds the same share of the rows."
         )
 
     def __post_init__(self) -> None:
@@ -196,19 +200,14 @@ class ChanceECE(Metric):
     (0.0282, 0.0)
     """
 
+    label = "ECE by chance"
+    meaning = "The ECE that a perfectly calibrated model with the same predictions has on average."
     family = "binned"
     accepts = "binary"
-    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
+    better = "none"
     measures = "chance"
-    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
+    weights = "pairs"
     bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "ECE by chance",
-            "The ECE that a perfectly calibrated model with the same predictions has on average.",
-        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))

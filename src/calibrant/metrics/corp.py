@@ -1,8 +1,8 @@
 """Parts of a score by isotonic recalibration (CORP): miscalibration, discrimination, refinement."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -46,12 +46,14 @@ AT_MOST = "rows_at_most"
 """Key in the details of an estimate from cells: an upper bound for the value that the rows would give."""
 
 
-def at_most(name: str, mass: FloatArray, hits: FloatArray, scores: Mapping[str, float]) -> float | None:
-    r"""Return an upper bound for a part of a score if only cells of rows are known; None for other metrics.
+def at_most(
+    part: "Miscalibration | Discrimination", mass: FloatArray, hits: FloatArray, scores: Mapping[str, float]
+) -> float:
+    r"""Return an upper bound for a part of a score if only cells of rows are known.
 
     Parameters
     ----------
-    name : str
+    part : Miscalibration or Discrimination
     mass, hits : ndarray of shape (m,)
         Weights and weighted events in ascending order, two entries per cell: rows without the event, then rows with it.
     scores : mapping of str to float
@@ -68,24 +70,12 @@ def at_most(name: str, mass: FloatArray, hits: FloatArray, scores: Mapping[str, 
     Examples
     --------
     >>> mass, hits = np.array([1.0, 1.0]), np.array([0.0, 1.0])  # Two rows of a cell, predictions near 1/2.
-    >>> at_most("miscalibration", mass, hits, {"squared-error": 0.25})
+    >>> at_most(Miscalibration(), mass, hits, {"squared-error": 0.25})
     0.25
     """
-    if name not in _PARTS:
-        return None
-    score, is_discrimination = _PARTS[name]
-    pools = Pools(mass, mass, hits)
-    whole = uncertainty(pools, score) if is_discrimination else scores.get(score, np.inf)
+    pools, score = Pools(mass, mass, hits), part.score
+    whole = uncertainty(pools, score) if isinstance(part, Discrimination) else scores.get(score, np.inf)
     return float(max(0.0, whole - refinement(pools, score)))
-
-
-_PARTS: dict[str, tuple[ScoreName, bool]] = {
-    "miscalibration": ("squared-error", False),
-    "miscalibration-log": ("log", False),
-    "discrimination": ("squared-error", True),
-    "discrimination-log": ("log", True),
-}
-"""Parts of scores by name: the score, and whether the part is the discrimination."""
 
 
 def uncertainty(pools: Pools, score: ScoreName) -> float:
@@ -98,16 +88,17 @@ def uncertainty(pools: Pools, score: ScoreName) -> float:
 class _ScorePart(PooledMetric):
     """A part of a mean score, by isotonic recalibration."""
 
+    group = PARTS
     family = "binned"
     score: ScoreName = "squared-error"
 
+    def about(self) -> Description:
+        """Return the description that readers see; ``{score}`` in `meaning` stands for the name of the score."""
+        label = self.label if self.score == "squared-error" else f"{self.label}, {self.score}"
+        return replace(super().about(), label=label, meaning=self.meaning.format(score=_SCORE_NAMES[self.score]))
+
     def __post_init__(self) -> None:
         check_score(self.score)
-
-    def _part(self, name: str, meaning: str) -> Description:
-        """Return how the part is presented; ``{score}`` in the meaning stands for the name of the score."""
-        label = name if self.score == "squared-error" else f"{name}, {self.score}"
-        return self._presented(label, meaning.format(score=_SCORE_NAMES[self.score]), group=PARTS)
 
 
 @dataclass(frozen=True)
@@ -130,11 +121,9 @@ class Refinement(_ScorePart):
     0.125
     """
 
+    label = "Refinement loss"
+    meaning = "The {score} that remains after isotonic recalibration."
     measures = "accuracy"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._part("Refinement loss", "The {score} that remains after isotonic recalibration.")
 
     def combine(self, pools: Pools) -> float:
         """Return the mean score of the recalibrated predictions."""
@@ -161,12 +150,10 @@ class Discrimination(_ScorePart):
     0.125
     """
 
-    better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
+    label = "Discrimination"
+    meaning = "How much the order of the predictions lowers the {score} (CORP)."
+    better = "higher"
     measures = "accuracy"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._part("Discrimination", "How much the order of the predictions lowers the {score} (CORP).")
 
     def combine(self, pools: Pools) -> float:
         """Return the uncertainty less the refinement loss."""
@@ -202,11 +189,9 @@ class Miscalibration(_ScorePart):
     0.101667
     """
 
+    label = "Miscalibration"
+    meaning = "How much isotonic recalibration would lower the {score} (CORP)."
     measures = "calibration"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._part("Miscalibration", "How much isotonic recalibration would lower the {score} (CORP).")
 
     def combine(self, pools: Pools) -> float:
         """Return the refinement loss, which `value` and `prepare` subtract from the score."""

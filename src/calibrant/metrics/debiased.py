@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from calibrant.metrics.binned import BinnedMetric, as_binning, bin_ratio
 from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.metric import Metric, relative
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 ONE_ROW = 1e-9
 """A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
@@ -51,14 +49,10 @@ class DebiasedECE(BinnedMetric):
     0.8
     """
 
-    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
+    label = "ECE, debiased"
+    meaning = "The root-mean-square error without the part that chance adds; 0 if chance explains all."
+    weights = "pairs"
     bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "ECE, debiased", "The root-mean-square error without the part that chance adds; 0 if chance explains all."
-        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualMass))

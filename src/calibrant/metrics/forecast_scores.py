@@ -12,7 +12,7 @@ from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.forecast_metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
-from calibrant.metrics.metric import SCORES, infinite_rows
+from calibrant.metrics.metric import infinite_rows
 from calibrant.results import Description
 
 CELLS = 2**16
@@ -58,20 +58,18 @@ class CRPS(ForecastScore):
     0.5
     """
 
+    label = "CRPS"
+    meaning = "Continuous ranked probability score, in units of the values: rewards sharp and calibrated forecasts."
+    principal = True
     measures = "both"
     ensemble: Ensemble = "empirical"
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        if self.ensemble == "fair":
-            meaning = "Unbiased estimate of the CRPS of the law behind the members; calibrators are chosen by it."
-            return self._presented("Fair CRPS", meaning, group=SCORES, principal=True)
-        return self._presented(
-            "CRPS",
-            "Continuous ranked probability score, in units of the values: rewards sharp and calibrated forecasts.",
-            group=SCORES,
-            principal=True,
-        )
+        if self.ensemble == "empirical":
+            return super().about()
+        meaning = "Unbiased estimate of the CRPS of the law behind the members; calibrators are chosen by it."
+        return replace(super().about(), label="Fair CRPS", meaning=meaning)
 
     def __post_init__(self) -> None:
         check_ensemble(self.ensemble)
@@ -110,17 +108,11 @@ class LogScore(ForecastScore):
     0.9189
     """
 
+    label = "Log score"
+    meaning = "Mean of minus the logarithm of the predicted density at the value."
+    principal = True
     measures = "both"
     needs = "density"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Log score",
-            "Mean of minus the logarithm of the predicted density at the value.",
-            group=SCORES,
-            principal=True,
-        )
 
     @property
     def rows_for_limits(self) -> int:
@@ -157,13 +149,11 @@ class PinballLoss(ForecastScore):
     1.0
     """
 
+    label = "Pinball loss"
+    meaning = "Loss of the predicted quantiles, averaged over levels."
     measures = "both"
     needs = "cdf"
     levels: int | tuple[float, ...] = 9
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("Pinball loss", "Loss of the predicted quantiles, averaged over levels.", group=SCORES)
 
     def __post_init__(self) -> None:
         check_levels(self.levels)
@@ -203,13 +193,11 @@ class IntervalScore(IntervalMetric):
     13.0
     """
 
+    label = "Interval score"
+    meaning = "Width of intervals plus a penalty for values outside."
     measures = "both"
     needs = "cdf"
     level: float = 0.9
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("Interval score", "Width of intervals plus a penalty for values outside.", group=SCORES)
 
     def __post_init__(self) -> None:
         check_level(self.level)

@@ -101,6 +101,8 @@ class KdeECE(Metric):
     0.55
     """
 
+    label = "KDE-ECE"
+    meaning = "As ECE, with the frequency among rows of similar prediction in place of bins."
     family = "smooth"
     accepts = "binary"
     measures = "calibration"
@@ -113,11 +115,7 @@ class KdeECE(Metric):
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        return self._presented(
-            "KDE-ECE",
-            "As ECE, with the frequency among rows of similar prediction in place of bins.",
-            principal=self.norm == 1,
-        )
+        return replace(super().about(), principal=self.norm == 1)
 
     def __post_init__(self) -> None:
         choices = {"kernel": KernelName, "boundary": Boundary, "isolated": Isolated, "form": Form}

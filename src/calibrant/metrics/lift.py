@@ -26,8 +26,8 @@ class Lift(Metric):
             raise TypeError(f"metric must be a Metric of class predictions such as ECE(), but is {self.metric!r}.")
         for name in ("family", "better", "weights", "measures", "cells"):
             object.__setattr__(self, name, getattr(self.metric, name))
-        if self.metric.limits == "debiased":  # Other methods are not valid for averages over classes.
-            object.__setattr__(self, "limits", "debiased")
+        if "debiased" in self.metric.methods:  # Other methods are not valid for averages over classes.
+            object.__setattr__(self, "methods", ("debiased",))
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Classwise(ByClass):
     0.0
     """
 
-    rows: ClassVar[Literal["all", "predicted"]] = "all"
+    rows = "all"
 
     def about(self) -> Description:
         """Return the description that readers see."""

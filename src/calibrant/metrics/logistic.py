@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from calibrant.metrics.logistic_lines import (
 )
 from calibrant.metrics.metric import CLINICAL, Metric, relative
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 from calibrant.results.estimate import FLAT, ONE_OUTCOME, REFUTED, SEPARATED
 
 
@@ -43,13 +42,13 @@ class LogisticMetric(Metric):
     leaves, large but finite.
     """
 
+    group = CLINICAL
     family = "score"
     accepts = "binary"
-    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
+    better = "none"
     measures = "calibration"
-    limits: ClassVar[str | None] = "sandwich"
-    methods: ClassVar[tuple[str, ...]] = ("sandwich",)
-    has_slope: ClassVar[bool] = True
+    methods = ("sandwich",)
+    has_slope = True
     """Whether a slope is fitted, so that separated outcomes leave no value."""
 
     @abstractmethod
@@ -175,16 +174,10 @@ class CoxSlope(_CoxCoefficient):
     0.3856
     """
 
-    place: ClassVar[int] = 1
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Calibration slope",
-            "Slope of recalibrated log-odds: 1 is right, below 1 is too extreme.",
-            group=CLINICAL,
-            principal=True,
-        )
+    label = "Calibration slope"
+    meaning = "Slope of recalibrated log-odds: 1 is right, below 1 is too extreme."
+    principal = True
+    place = 1
 
 
 @dataclass(frozen=True)
@@ -202,16 +195,10 @@ class CoxIntercept(_CoxCoefficient):
     0.0
     """
 
-    place: ClassVar[int] = 0
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Calibration intercept",
-            "Intercept of recalibrated log-odds, fitted with the slope: 0 is right.",
-            group=CLINICAL,
-            principal=True,
-        )
+    label = "Calibration intercept"
+    meaning = "Intercept of recalibrated log-odds, fitted with the slope: 0 is right."
+    principal = True
+    place = 0
 
 
 @dataclass(frozen=True)
@@ -227,16 +214,10 @@ class InTheLarge(LogisticMetric):
     1.3863
     """
 
-    has_slope: ClassVar[bool] = False
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Calibration in the large",
-            "Shift of log-odds that corrects the mean: 0 is right, positive if predictions are too low.",
-            group=CLINICAL,
-            principal=True,
-        )
+    label = "Calibration in the large"
+    meaning = "Shift of log-odds that corrects the mean: 0 is right, positive if predictions are too low."
+    principal = True
+    has_slope = False
 
     def fitted(self, view: Predictions) -> float:
         """Return the intercept at slope 1."""

@@ -55,6 +55,14 @@ class Metric(ABC):
 
     Attributes
     ----------
+    label, meaning : str
+        A short name, and one sentence that says what it measures.
+    caution : str
+        When it misleads, as the end of a sentence that begins with its label; empty if it does not.
+    group : str
+        The heading under which it is shown.
+    principal : bool
+        Whether it is shown by default.
     family : {"score", "binned", "kernel", "smooth", "rank"}
         Its statistical behaviour, which decides which confidence limits are valid.
     accepts : {"any", "binary"}
@@ -73,16 +81,19 @@ class Metric(ABC):
         Smallest number of rows.
     cells : bool
         Whether it can be computed from the cells of a sketch, which stand for many rows (`Predictions.copies`).
-    limits : str or None
-        The method of `calibrant.intervals` whose limits are known to cover; None if there is none.
     methods : tuple of str
-        Methods of `calibrant.intervals` that are for some metrics only, and are valid for this one.
+        Methods of `calibrant.intervals` whose limits are known to cover; the first is used unless another is requested.
     is_unbiased : bool
         Whether it is a calibration error that is 0 on average for a calibrated model.
     redraws_quickly : bool
         Whether values for redrawn labels take little time.
     """
 
+    label: ClassVar[str] = ""
+    meaning: ClassVar[str] = ""
+    caution: ClassVar[str] = ""
+    group: ClassVar[str] = CALIBRATION
+    principal: ClassVar[bool] = False
     family: ClassVar[Literal["score", "binned", "kernel", "smooth", "rank"]]
     accepts: ClassVar[Literal["any", "binary"]] = "any"
     better: ClassVar[Literal["lower", "higher", "none"]] = "lower"
@@ -92,7 +103,6 @@ class Metric(ABC):
     forecasts: ClassVar[bool] = False
     least_rows: ClassVar[int] = 1
     cells: ClassVar[bool] = True
-    limits: ClassVar[str | None] = None
     methods: ClassVar[tuple[str, ...]] = ()
     redraws_quickly: ClassVar[bool] = True
 
@@ -101,15 +111,20 @@ class Metric(ABC):
         """Whether it is 0 on average for a calibrated model."""
         return False
 
-    def about(self) -> Description:
-        """Return how it is presented: by default, by the name of its class."""
-        return self._presented(type(self).__name__, "")
+    @property
+    def limits(self) -> str | None:
+        """The method of `calibrant.intervals` that is used unless another is requested; None if none is known."""
+        return self.methods[0] if self.methods else None
 
-    def _presented(
-        self, label: str, meaning: str, *, group: str = CALIBRATION, principal: bool = False, caution: str = ""
-    ) -> Description:
+    def about(self) -> Description:
+        """Return how it is presented; without a label, by the name of its class."""
         return Description(
-            label=label, meaning=meaning, caution=caution, better=self.better, group=group, principal=principal
+            label=self.label or type(self).__name__,
+            meaning=self.meaning,
+            caution=self.caution,
+            better=self.better,
+            group=self.group,
+            principal=self.principal,
         )
 
     @abstractmethod

@@ -1,7 +1,7 @@
 """Parts of a score, by isotonic regression or by bins."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from calibrant.metrics.metric import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
-from calibrant.results import Description, ScoreDecomposition
+from calibrant.results import ScoreDecomposition
 
 
 @takes_two_arrays
@@ -112,15 +112,10 @@ class Reliability(BinnedMetric):
     0.09
     """
 
+    label = "Reliability"
+    meaning = "Murphy's calibration loss: the mean squared gap between prediction and frequency over bins."
+    group = PARTS
     bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Reliability",
-            "Murphy's calibration loss: the mean squared gap between prediction and frequency over bins.",
-            group=PARTS,
-        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
@@ -144,13 +139,12 @@ class Resolution(BinnedMetric):
     0.25
     """
 
-    better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
+    label = "Resolution"
+    meaning = "The variance of the frequencies over bins (Murphy)."
+    group = PARTS
+    better = "higher"
     measures = "accuracy"
     bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("Resolution", "The variance of the frequencies over bins (Murphy).", group=PARTS)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Self
 
@@ -237,19 +237,18 @@ class ECCE(PooledMetric):
     (0.3, 0.3)
     """
 
+    label = "ECCE"
+    meaning = "The furthest that the running sum of outcomes minus predictions goes from 0; needs no bins."
     family = "smooth"
     measures = "calibration"
     statistic: Literal["mad", "range"] = "mad"
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        if self.statistic == "range":
-            return self._presented(
-                "ECCE, range", "The largest net error of the predictions in any interval of them; needs no bins."
-            )
-        return self._presented(
-            "ECCE", "The furthest that the running sum of outcomes minus predictions goes from 0; needs no bins."
-        )
+        if self.statistic == "mad":
+            return super().about()
+        meaning = "The largest net error of the predictions in any interval of them; needs no bins."
+        return replace(super().about(), label="ECCE, range", meaning=meaning)
 
     def __post_init__(self) -> None:
         if self.statistic not in ("mad", "range"):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -60,20 +59,17 @@ class DebiasedSquaredGap(Metric):
     0.0
     """
 
+    label = SQUARED
+    meaning = (
+        "Mean squared gap between prediction and frequency, without the part that chance adds; it has valid "
+        "confidence limits."
+    )
     family = "binned"
-    limits: ClassVar[str | None] = "debiased"
+    methods = ("debiased",)
     accepts = "binary"
     measures = "calibration"
     weights = "pairs"
     bins: Binning = EqualMass(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            SQUARED,
-            "Mean squared gap between prediction and frequency, without the part that chance adds; "
-            "it has valid confidence limits.",
-        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualMass))
