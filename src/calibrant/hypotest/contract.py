@@ -13,7 +13,6 @@ from calibrant.binning.ties import NEGLIGIBLE
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.events import label_variances
-from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.redraws import redraw_events
@@ -21,6 +20,45 @@ from calibrant.results import Description, TestResult
 
 ROUGH = "Approximate here: the weights depend on the labels, but the test treats them as fixed."
 """Caution shown with any test of such rows, for example rows that were reweighted to another base rate."""
+
+
+FOLLOW_LABELS = "weights follow labels"
+"""Key under which this is kept with predictions."""
+
+FEWEST_PER_CLASS = 2
+"""In a class with fewer rows, equal weights do not show whether weights depend on the labels."""
+
+
+def mark_weights(predictions: Predictions) -> Predictions:
+    """Mark the weights as derived from the labels."""
+    predictions.once(FOLLOW_LABELS, lambda: True)
+    return predictions
+
+
+def weights_follow_labels(predictions: Predictions) -> bool:
+    """Return whether weights are marked as derived from labels, or are constant within classes and differ between them.
+
+    Examples
+    --------
+    >>> p = [0.2, 0.4, 0.6, 0.9]
+    >>> weights_follow_labels(Predictions(p, [0, 0, 1, 1], [1, 1, 3, 3]))
+    True
+    >>> weights_follow_labels(Predictions(p, [0, 1, 0, 1], [1, 1, 3, 3]))
+    False
+    """
+    return predictions.once(FOLLOW_LABELS, lambda: _weights_follow(predictions))
+
+
+def _weights_follow(predictions: Predictions) -> bool:
+    if predictions.copies is not None or predictions.has_equal_weights:
+        return False
+    present = predictions.weights > 0
+    labels, weights = predictions.labels[present], predictions.weights[present]
+    if np.ptp(weights) == 0:
+        return False
+    counts = np.bincount(labels)
+    means = np.bincount(labels, weights)[labels] / counts[labels]
+    return bool(counts[counts > 0].min() >= FEWEST_PER_CLASS and np.allclose(weights, means, rtol=1e-9, atol=0))
 
 
 class CalibrationTest(ABC):

@@ -11,6 +11,7 @@ from calibrant.hypotest.events import pair_sums
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.metrics.kernel import SKCE
+from calibrant.predictions import effective_rows
 from calibrant.results import TestResult
 
 
@@ -75,7 +76,7 @@ class DistributionFreeSKCETest(CalibrationTest):
             exponent = pairs * max(estimate, 0.0) ** 2 / (2 * bound**2)
             detectable = bound * np.sqrt(-2 * np.log(0.05) / pairs)
         else:
-            n = _effective_rows(data.weights)
+            n = effective_rows(data.weights)
             exponent = 0.5 * max(0.0, np.sqrt(n * estimate / bound) - 1) ** 2
             detectable = bound / n * (1 + np.sqrt(-2 * np.log(0.05))) ** 2
         return TestResult(
@@ -93,11 +94,6 @@ class DistributionFreeSKCETest(CalibrationTest):
         if not isinstance(kernel, JointKernel):
             raise InputError("bound must be given for a kernel that is a function: the largest |h| it can give.")
         return 2 * kernel.bound
-
-
-def _effective_rows(weights: FloatArray) -> float:
-    relative = weights / weights.max()
-    return float(relative.sum() ** 2 / (relative @ relative))
 
 
 def _effective_pairs(weights: FloatArray, size: int) -> float:

@@ -12,7 +12,7 @@ from calibrant.intervals.limits import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Score
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, effective_rows
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 
@@ -233,9 +233,7 @@ def wilson(data: Data, metric: RowMean, level: float, bootstrap: Bootstrap, rng:
     """Return Wilson's limits of a share, with Kish's effective number of rows; with clusters, those of `hall`."""
     if bootstrap.clusters is not None:
         return hall(data, metric, level, bootstrap, rng)
-    weights = data.weights / data.weights.max()
-    squares = data.squares(weights) if isinstance(data, Predictions) else weights**2
-    trials = weights.sum() ** 2 / np.sum(squares)
+    trials = effective_rows(data.weights, getattr(data, "copies", None))
     low, high = bands.wilson(np.array([metric(data)]), np.array([trials]), level)
     return Limits(float(low[0]), float(high[0]))
 

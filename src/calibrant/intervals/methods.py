@@ -11,10 +11,10 @@ from calibrant._border.types import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.intervals import debiased, kernel, means, resampled
-from calibrant.intervals.areas import influence_limits
 from calibrant.intervals.by_chance import has_range, is_positive_by_chance, range_by_chance, under_calibration
 from calibrant.intervals.limits import NO_WIDTH, Limits, Method
 from calibrant.intervals.requirements import what_is_missing
+from calibrant.intervals.sandwich import sandwich
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metric
@@ -25,7 +25,7 @@ from calibrant.results import Interval
 METHODS: Mapping[str, Method] = {
     "hall": means.hall,
     "wilson": means.wilson,
-    "sandwich": influence_limits,
+    "sandwich": sandwich,
     "debiased": debiased.debiased,
     "law": kernel.law,
     "bootstrap-t": means.bootstrap_t,

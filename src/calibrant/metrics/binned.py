@@ -101,7 +101,7 @@ class BinnedMetric(Metric):
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Say how many bins hold weight."""
-        return {"bins_used": int((bin_sums_of(self.view(predictions), self.bins)[0] > 0).sum())}
+        return {"bins_used": bins_used(self.view(predictions), self.bins)}
 
 
 @dataclass(frozen=True)
@@ -235,6 +235,11 @@ def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binnin
             f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), or a number of bins, but is {bins!r}."
         )
     return bins
+
+
+def bins_used(view: Predictions, bins: Binning) -> int:
+    """Return the number of bins that hold weight."""
+    return int((bin_sums_of(view, bins)[0] > 0).sum())
 
 
 def bin_ratio(numerator: FloatArray, mass: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.metrics.binned import BinnedMetric, as_binning, bin_ratio
+from calibrant.metrics.binned import as_binning, bin_ratio, bins_used
 from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.metric import Metric, relative
 from calibrant.predictions import Predictions
@@ -18,7 +18,7 @@ ONE_ROW = 1e-9
 
 
 @dataclass(frozen=True)
-class DebiasedECE(BinnedMetric):
+class DebiasedECE(Metric):
     r"""Root-mean-square calibration error with the bias of chance removed.
 
     Parameters
@@ -51,15 +51,14 @@ class DebiasedECE(BinnedMetric):
 
     label = "ECE, debiased"
     meaning = "The root-mean-square error without the part that chance adds; 0 if chance explains all."
+    family = "binned"
+    accepts = "binary"
+    measures = "calibration"
     weights = "pairs"
     bins: Binning = EqualWidth(15)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualMass))
-
-    def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
-        """Return the root of D for weights of 1, or 0 where D is negative."""
-        return self._root(_squared(total, mass, mass, predicted, hits))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
@@ -92,17 +91,9 @@ class DebiasedECE(BinnedMetric):
         mass, squares, predicted = (rows.totals(part) for part in (weights, weights**2, weights * rows.cells.probs))
         return Counted(rows.cells, lambda counts: self._root(_squared(total, mass, squares, predicted, hits(counts))))
 
-    def prepare_classes(self, predictions: Predictions) -> Evaluator | None:
-        """Prepare each class by itself, as `Metric` does: the bins also need sums of squared weights."""
-        return Metric.prepare_classes(self, predictions)
-
-    def class_values(self, predictions: Predictions) -> FloatArray:
-        """Return the value of every class against the rest, (K,), class by class for the same reason."""
-        return Metric.class_values(self, predictions)
-
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give D with its sign."""
-        return {**super().details(predictions), "squared": float(self._squared(predictions))}
+        """Give the number of bins that hold weight, and D with its sign."""
+        return {"bins_used": bins_used(self.view(predictions), self.bins), "squared": float(self._squared(predictions))}
 
     def _squared(self, predictions: Predictions) -> FloatArray:
         """Return D at the data's own weights."""

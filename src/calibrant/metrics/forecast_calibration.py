@@ -13,7 +13,6 @@ from calibrant.curves.binned import bin_totals
 from calibrant.curves.forecasts import (
     Form,
     coverage_shares,
-    effective_rows,
     shares_between,
     spread_bins,
     squared_errors,
@@ -30,6 +29,7 @@ from calibrant.metrics.forecast_metric import (
     redrawn_values,
 )
 from calibrant.metrics.metric import QUANTILES, check_norm, root
+from calibrant.predictions import effective_rows
 from calibrant.results import Description
 
 

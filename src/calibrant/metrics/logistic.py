@@ -59,10 +59,6 @@ class LogisticMetric(Metric):
     def fitted(self, view: Predictions) -> float:
         """Return the value at the data's own weights, from a fit that is cached with the data."""
 
-    @abstractmethod
-    def influence(self, predictions: Predictions) -> FloatArray:
-        """Return what each row contributes to the error of the value, to first order; they sum to 0."""
-
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         self.check(data)

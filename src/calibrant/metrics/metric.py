@@ -160,6 +160,10 @@ class Metric(ABC):
         """
         return None if predictions.copies is None else counted_anew(predictions, self.fit_bandwidth(predictions))
 
+    def influence(self, predictions: Predictions) -> FloatArray:
+        """Return what each row contributes to the error of the value, to first order, for the limits "sandwich"."""
+        raise NotImplementedError
+
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), at the data's own weights."""
         return np.array([self.value(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
