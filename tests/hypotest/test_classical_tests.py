@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from binary_cases import binary, published
 from calibrant import InputError, Predictions
 from calibrant.binning import EqualMass
-from calibrant.hypotest.contract import SMALLEST_PVALUE
+from calibrant.hypotest.calibration_test import SMALLEST_PVALUE
 from calibrant.hypotest.cox import CoxTest
 from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.hosmer_lemeshow import HosmerLemeshowTest

@@ -11,7 +11,7 @@ from calibrant.assessment.work import Fields, measured
 from calibrant.binning.cells.grid import DIGITS, grid_of
 from calibrant.binning.cells.line import Line, as_predictions
 from calibrant.binning.cells.weights import ONE, as_units
-from calibrant.hypotest.contract import mark_weights, weights_follow_labels
+from calibrant.hypotest.calibration_test import mark_weights, weights_follow_labels
 from calibrant.metrics import METRICS, NLL, Metric, SquaredError
 from calibrant.metrics.corp import AT_MOST, Discrimination, Miscalibration, at_most
 from calibrant.predictions import Predictions

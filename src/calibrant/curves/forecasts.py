@@ -136,7 +136,7 @@ def coverage_shares(
 def shares_between(
     limits: tuple[FloatArray, FloatArray], nominal: FloatArray, form: Form
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return the same map, given the ends of the intervals that contain the transforms."""
+    """Return the map of `coverage_shares`, given the ends of the intervals that contain the transforms."""
     if form == "quantile":
         return level_shares(*limits, nominal)
     # A transform at the lower end of an interval counts as inside.

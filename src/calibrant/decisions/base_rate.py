@@ -10,7 +10,7 @@ from calibrant._core.roots import root
 from calibrant.calibrators.prior_shift import as_rates, log_ratios
 from calibrant.counts import class_shares
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import mark_weights
+from calibrant.hypotest.calibration_test import mark_weights
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import BaseRate
 

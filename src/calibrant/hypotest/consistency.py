@@ -10,7 +10,7 @@ from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.contract import CalibrationTest, monte_carlo_pvalue
+from calibrant.hypotest.calibration_test import CalibrationTest, monte_carlo_pvalue
 from calibrant.metrics import ECE
 from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.laws import expit, logistic_variance, softplus
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
+from calibrant.hypotest.calibration_test import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.hypotest.events import effective_events
 from calibrant.metrics.logistic import InTheLarge
 from calibrant.metrics.logistic_lines import (

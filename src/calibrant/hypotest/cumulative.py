@@ -10,7 +10,7 @@ from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
 from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import (
+from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,
     LEAST_EVENTS,
     BinaryTest,

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import SMALLEST_PVALUE, CalibrationTest, check_rows
+from calibrant.hypotest.calibration_test import SMALLEST_PVALUE, CalibrationTest, check_rows
 from calibrant.hypotest.events import pair_sums
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune

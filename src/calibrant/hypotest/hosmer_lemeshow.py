@@ -14,7 +14,14 @@ from calibrant.binning import Bins, EqualMass
 from calibrant.binning.ties import line_of
 from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import DRAWN_IF_FEW, N_REDRAWS, SMALLEST_PVALUE, BinaryTest, Finding, refuse_certainty
+from calibrant.hypotest.calibration_test import (
+    DRAWN_IF_FEW,
+    N_REDRAWS,
+    SMALLEST_PVALUE,
+    BinaryTest,
+    Finding,
+    refuse_certainty,
+)
 from calibrant.predictions import Predictions
 
 LEAST_EXPECTED = 20.0
@@ -195,7 +202,7 @@ class _Groups:
 
     @np.errstate(over="ignore")
     def of_drawn_counts(self, ascending: FloatArray, keys: NDArray[np.uint64]) -> FloatArray:
-        """Return the same sums for drawn numbers of events, (B,), of rows of equal weight in ascending order."""
+        """Return the sums of squares for drawn numbers of events, (B,); rows ascend and have equal weights."""
         sizes = np.bincount(self.cut.index)
         each = sizes + 1
         counts = np.arange(each.sum()) - (each.cumsum() - each).repeat(each)

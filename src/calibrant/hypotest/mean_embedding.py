@@ -9,7 +9,7 @@ from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.blas import one_blas_thread
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import SMALLEST_PVALUE, CalibrationTest, check_rows
+from calibrant.hypotest.calibration_test import SMALLEST_PVALUE, CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.hypotest.events import relative_weights
 from calibrant.kernels.discrepancy import Data

@@ -12,7 +12,7 @@ from calibrant._core.library import library
 from calibrant._core.redraws import Rows
 from calibrant._core.twin_draws import draw_labels
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.contract import CalibrationTest
+from calibrant.hypotest.calibration_test import CalibrationTest
 from calibrant.hypotest.evidence.classes import ClassEvidence
 from calibrant.hypotest.evidence.kernel import KernelEvidence
 from calibrant.hypotest.evidence.line import LineEvidence

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import CalibrationTest, check_rows, monte_carlo_pvalue
+from calibrant.hypotest.calibration_test import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, tune

@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.laws import normal_tail
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import (
+from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,
     LEAST_EVENTS,
     BinaryTest,

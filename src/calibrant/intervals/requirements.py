@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.numerals import as_given, percent, significant
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
-from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
+from calibrant.intervals.kernel import has_little_scatter, has_short_lengthscale, is_known
 from calibrant.intervals.squared_gaps import are_filled, parts_of
 from calibrant.metrics import SKCE, Classwise, CoxIntercept, CoxSlope, Metric, Root
 from calibrant.metrics.logistic_lines import has_no_best_line
@@ -100,7 +100,7 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if has_short_lengthscale(metric, data):
         return "its lengthscale is far below the median distance of the predictions"
     missing = too_few_wrong(data, FEWEST["law"])
-    if not missing and has_calm_labels(metric, data):
+    if not missing and has_little_scatter(metric, data):
         return "the labels scatter less than the predictions say, so limits would be too wide"
     return missing
 

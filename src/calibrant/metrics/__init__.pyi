@@ -36,7 +36,7 @@ from calibrant.metrics.per_predicted_class import PerPredictedClass as PerPredic
 from calibrant.metrics.logistic import CoxIntercept as CoxIntercept, CoxSlope as CoxSlope, InTheLarge as InTheLarge
 from calibrant.metrics.mean_embedding import UCME as UCME
 from calibrant.metrics.metric import Metric as Metric
-from calibrant.metrics.murphy import decompose as decompose, Reliability as Reliability, Resolution as Resolution
+from calibrant.metrics.decomposition import decompose as decompose, Reliability as Reliability, Resolution as Resolution
 from calibrant.metrics.pooled import ECCE as ECCE
 from calibrant.metrics.scores import (
     Accuracy as Accuracy,

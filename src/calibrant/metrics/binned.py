@@ -13,7 +13,7 @@ from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import ClassEvents, bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.metrics.counted import BinnedCells, Counted
+from calibrant.metrics.counted import BinnedCells, CountedMetric
 from calibrant.metrics.metric import Measured, Metric, check_norm, relative, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -79,14 +79,14 @@ class BinnedMetric(Metric):
         total = view.weights.sum(keepdims=True)
         return lambda hits: self.combine(total, mass, predicted, hits)
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""
         rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
             return None
         mass, predicted = rows.totals(rows.weights), rows.totals(rows.weights * rows.cells.probs)
         hits, total = rows.sums(rows.weights), np.array(rows.total)
-        return Counted(rows.cells, lambda counts: self.combine(total, mass, predicted, hits(counts)))
+        return CountedMetric(rows.cells, lambda counts: self.combine(total, mass, predicted, hits(counts)))
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), without a pass over the rows for each class."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.counted import Counted
+from calibrant.metrics.counted import CountedMetric
 from calibrant.metrics.metric import PARTS, Metric
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.scores import NLL, Score, SquaredError
@@ -221,6 +221,6 @@ class Miscalibration(_ScorePart):
 
         return evaluate
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return what `Metric` does: the score needs the rows of each cell with either label."""
         return Metric.prepare_counts(self, predictions)

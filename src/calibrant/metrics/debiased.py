@@ -9,7 +9,7 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.binned import as_binning, bin_ratio, bins_used
-from calibrant.metrics.counted import BinnedCells, Counted
+from calibrant.metrics.counted import BinnedCells, CountedMetric
 from calibrant.metrics.metric import Metric, relative
 from calibrant.predictions import Predictions
 
@@ -82,14 +82,16 @@ class DebiasedECE(Metric):
         total = weights.sum(axis=0)
         return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == event)))
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""
         rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
             return None
         weights, hits, total = rows.weights, rows.sums(rows.weights), np.array(rows.total)
         mass, squares, predicted = (rows.totals(part) for part in (weights, weights**2, weights * rows.cells.probs))
-        return Counted(rows.cells, lambda counts: self._root(_squared(total, mass, squares, predicted, hits(counts))))
+        return CountedMetric(
+            rows.cells, lambda counts: self._root(_squared(total, mass, squares, predicted, hits(counts)))
+        )
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the number of bins that hold weight, and D with its sign."""

@@ -152,10 +152,10 @@ class DirichletECE(Metric):
         totals = np.zeros((4, 1))
         for targets, probs, hits in blocks:
             mass = hits.sum(axis=2)
-            lonely = mass <= 0
-            frequency = hits / np.where(lonely, 1.0, mass)[:, :, None]
+            isolated = mass <= 0
+            frequency = hits / np.where(isolated, 1.0, mass)[:, :, None]
             gaps = (np.abs(frequency - probs[:, None, :]) ** self.norm).sum(axis=2)
-            counted, others = (np.where(lonely == alone, weights[targets], 0.0) for alone in (False, True))
+            counted, others = (np.where(isolated == alone, weights[targets], 0.0) for alone in (False, True))
             totals = totals + np.array([(counted * gaps).sum(0), counted.sum(0), (others * gaps).sum(0), others.sum(0)])
         return root(over_rows_with_neighbours(*totals), self.norm)
 

@@ -15,7 +15,7 @@ from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
-from calibrant.metrics.counted import Counted, counted_anew
+from calibrant.metrics.counted import CountedMetric, as_counted_metric
 from calibrant.metrics.kernel_metric import Affordable, KernelMetric, monte_carlo_error
 from calibrant.metrics.metric import Metric, Weights, relative
 from calibrant.metrics.redrawn import RedrawnPairs, per_pair, relabelled
@@ -190,11 +190,11 @@ class SKCE(KernelMetric):
             return relabelled(data, kernel, unbiased=self.unbiased)
         return self._redrawn(data, kernel)
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in the cells of a sketch to values; redraws share the lengthscale."""
         if predictions.copies is None:
             return None
-        return counted_anew(predictions, replace(self, kernel=tune(self.kernel, predictions)))
+        return as_counted_metric(predictions, replace(self, kernel=tune(self.kernel, predictions)))
 
     def details(self, data: Data) -> Mapping[str, object]:
         """Give the lengthscale, the block size if it is not the whole, and the Monte Carlo error if there is one."""

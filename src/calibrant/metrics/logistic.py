@@ -24,7 +24,7 @@ from calibrant.metrics.logistic_lines import (
     maximise,
     present,
     present_rows,
-    pulls,
+    score_terms,
 )
 from calibrant.metrics.metric import CLINICAL, Metric, relative
 from calibrant.predictions import Predictions
@@ -222,8 +222,8 @@ class InTheLarge(LogisticMetric):
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return :math:`w_i (y_i - q_i) / \sum_j w_j q_j (1 - q_j)` with the shifted probabilities q."""
         view = self.view(predictions)
-        pull, spread = pulls(view, self.fitted(view), 1.0)
-        return np.asarray(pull / spread.sum())
+        scores, information = score_terms(view, self.fitted(view), 1.0)
+        return np.asarray(scores / information.sum())
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return the intercept at slope 1."""

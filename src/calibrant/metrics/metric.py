@@ -12,7 +12,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
-from calibrant.metrics.counted import Counted, counted_anew
+from calibrant.metrics.counted import CountedMetric, as_counted_metric
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
@@ -30,8 +30,12 @@ DECISIONS = "Decisions"
 """Headings under which metrics are shown, in this order."""
 
 
-class Together(NamedTuple):
-    """The metric of every class with a bandwidth chosen for all of them, and the details that describe the choice."""
+ClassRows: TypeAlias = Literal["all", "predicted"]
+"""The rows of a class: all, as in `Classwise`, or those predicted as this class, as in `PerPredictedClass`."""
+
+
+class SharedBandwidths(NamedTuple):
+    """The metric of each class, with a bandwidth chosen jointly, and the details that describe the choice."""
 
     members: tuple["Metric", ...]
     details: Mapping[str, object]
@@ -39,7 +43,6 @@ class Together(NamedTuple):
 
 Measured: TypeAlias = Literal["calibration", "accuracy", "both", "chance", "sharpness"]
 """What a metric may measure."""
-
 
 Weights: TypeAlias = Literal["frequency", "pairs"]
 """Whether a weight is a number of copies of a row, or a weight of its pairs; see `Metric`."""
@@ -151,14 +154,14 @@ class Metric(ABC):
         """Return B values that calibrated forecasts have by chance; None if their law is not known."""
         return None
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from event counts in cells of rows to values, if a binary metric needs no more than these.
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
+        """Return the map from event counts in cells of rows to values, if a binary metric needs only these.
 
         None if the metric needs the labels of single rows, as most do unless the rows are cells of a sketch, or if
         there are so few rows that using the labels is as fast. Rows of a cell that differ in weight or coefficient
         count with the mean of their cell.
         """
-        return None if predictions.copies is None else counted_anew(predictions, self.fit_bandwidth(predictions))
+        return None if predictions.copies is None else as_counted_metric(predictions, self.fit_bandwidth(predictions))
 
     def influence(self, predictions: Predictions) -> FloatArray:
         """Return what each row contributes to the error of the value, to first order, for the limits "sandwich"."""
@@ -179,12 +182,8 @@ class Metric(ABC):
         """Return whether the value takes seconds at most; a report omits slower metrics unless they are requested."""
         return True
 
-    def fit_together(self, predictions: Predictions, rows: Literal["all", "predicted"]) -> "Together | None":  # noqa: ARG002 (most choose nothing)
-        """Return the metrics of many classes, with a bandwidth that is chosen for all of them together.
-
-        The rows of a class are all rows, as in `Classwise`, or those predicted as this class, as in
-        `PerPredictedClass`. None if the bandwidth of every class is chosen separately.
-        """
+    def fit_shared_bandwidth(self, predictions: Predictions, rows: ClassRows) -> "SharedBandwidths | None":  # noqa: ARG002 (most choose nothing)
+        """Return the metrics of many classes, with a bandwidth chosen jointly; None if each class has its own."""
         return None
 
     def details(self, predictions: Any) -> Mapping[str, object]:  # noqa: ARG002 (most have nothing to add)

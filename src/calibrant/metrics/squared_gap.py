@@ -11,7 +11,7 @@ from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import ClassEvents, class_sums
 from calibrant.curves import joint_bin_totals
 from calibrant.metrics.binned import as_binning
-from calibrant.metrics.counted import BinnedCells, Counted
+from calibrant.metrics.counted import BinnedCells, CountedMetric
 from calibrant.metrics.lift import Lift
 from calibrant.metrics.metric import Metric, relative
 from calibrant.metrics.per_predicted_class import PerPredictedClass
@@ -121,7 +121,7 @@ class DebiasedSquaredGap(Metric):
 
         return evaluate
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""
         rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
@@ -135,7 +135,7 @@ class DebiasedSquaredGap(Metric):
             products = (hits(counts) - predicted) ** 2 - (squares + more(counts))
             return _mean_square(np.array(rows.total), mass, pairs, products)
 
-        return Counted(rows.cells, evaluate)
+        return CountedMetric(rows.cells, evaluate)
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights, from sums that are cached with the predictions."""
@@ -228,10 +228,10 @@ class Root(Lift):
         squared = self.metric.prepare_labels(predictions)
         return lambda labels: _root(squared(labels))
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows to values, if the metric has one."""
         squared = self.metric.prepare_counts(predictions)
-        return None if squared is None else Counted(squared.cells, lambda counts: _root(squared.evaluate(counts)))
+        return None if squared is None else CountedMetric(squared.cells, lambda counts: _root(squared.evaluate(counts)))
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the square with its sign, and the root of the value of each class."""

@@ -98,7 +98,7 @@ class Transforms:
         return float(level_shares(self.lower, self.upper, np.array([level]))(self.weights[:, None])[0, 0])
 
     def coverage(self, level: float) -> float:
-        """Return the share of targets in the central region of this probability, averaged in the same way."""
+        """Return the share of targets in the central region of this probability, averaged over the draws of ties."""
         if not self.central:
             return self.share(level)
         return self.share((1 + level) / 2) - self.share(float(np.nextafter((1 - level) / 2, -1.0)))
