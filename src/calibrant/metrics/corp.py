@@ -17,7 +17,7 @@ from calibrant.results import Description
 
 ScoreName = Literal["squared-error", "log"]
 
-SCORES: dict[str, Score] = {"squared-error": SquaredError(), "log": NLL()}
+DECOMPOSABLE: dict[str, Score] = {"squared-error": SquaredError(), "log": NLL()}
 """The scores that can be decomposed."""
 
 _SCORE_NAMES = {"squared-error": "squared error", "log": "log loss"}
@@ -25,7 +25,7 @@ _SCORE_NAMES = {"squared-error": "squared error", "log": "log loss"}
 
 def check_score(score: object) -> None:
     """Refuse scores that have no decomposition here."""
-    if score not in SCORES:
+    if score not in DECOMPOSABLE:
         raise InputError(f'score must be "squared-error" or "log", but is {score!r}.')
 
 
@@ -57,7 +57,7 @@ def at_most(
     mass, hits : ndarray of shape (m,)
         Weights and weighted events in ascending order, two entries per cell: rows without the event, then rows with it.
     scores : mapping of str to float
-        Mean scores of the rows, by the names of SCORES.
+        Mean scores of the rows, by the names of DECOMPOSABLE.
 
     Notes
     -----
@@ -199,11 +199,11 @@ class Miscalibration(_ScorePart):
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
-        return max(0.0, SCORES[self.score](self.view(data)) - super().value(data))
+        return max(0.0, DECOMPOSABLE[self.score](self.view(data)) - super().value(data))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; predictions are sorted once."""
-        score, rest = SCORES[self.score].prepare(self.view(predictions)), super().prepare(predictions)
+        score, rest = DECOMPOSABLE[self.score].prepare(self.view(predictions)), super().prepare(predictions)
         return lambda weights: np.maximum(0.0, score(weights) - rest(weights))
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
@@ -211,7 +211,7 @@ class Miscalibration(_ScorePart):
         view = self.view(predictions)
         rest = super().prepare_labels(predictions)
         event = self.event_class(predictions)
-        losses = [SCORES[self.score].per_row(view.with_labels(np.full(view.n_samples, y))) for y in (0, 1)]
+        losses = [DECOMPOSABLE[self.score].per_row(view.with_labels(np.full(view.n_samples, y))) for y in (0, 1)]
         share = view.weights / view.weights.sum()
 
         def evaluate(labels: IntArray) -> FloatArray:

@@ -10,7 +10,7 @@ from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
 from calibrant.exceptions import InputError
 from calibrant.metrics.binned import ECE, BinnedMetric, as_binning, bin_ratio
-from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, refinement, uncertainty
+from calibrant.metrics.corp import DECOMPOSABLE, ScoreName, check_score, impurity, refinement, uncertainty
 from calibrant.metrics.metric import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
@@ -91,7 +91,7 @@ def decompose(
         score=score,
         method="corp" if method == "corp" else repr(bins),
         view="binary" if view is predictions else "top-label",
-        value=SCORES[score](view),
+        value=DECOMPOSABLE[score](view),
         **parts,
     )
 
@@ -159,7 +159,7 @@ def _corp(view: Predictions, score: ScoreName) -> dict[str, float]:
     pools = pool(view)
     left, base = refinement(pools, score), uncertainty(pools, score)
     return {
-        "miscalibration": max(0.0, SCORES[score](view) - left),
+        "miscalibration": max(0.0, DECOMPOSABLE[score](view) - left),
         "discrimination": max(0.0, base - left),
         "uncertainty": base,
         "within": 0.0,
@@ -204,7 +204,7 @@ def _divergence(observed: FloatArray, predicted: FloatArray) -> FloatArray:
 
 def _log_within(view: Predictions, share: FloatArray, predicted: FloatArray) -> float:
     """Return the log score of the predictions less that of the mean of their bin."""
-    own = SCORES["log"].per_row(view)
+    own = DECOMPOSABLE["log"].per_row(view)
     with np.errstate(divide="ignore"):
         of_mean = -np.log(np.where(view.labels == 1, predicted, 1 - predicted))
     # If this is infinite, all predictions of the bin are equal to their mean, and the difference is 0.

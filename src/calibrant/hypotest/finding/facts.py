@@ -8,18 +8,13 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.quantiles import median
+from calibrant.hypotest.evidence.statistic import SLOPE
 from calibrant.metrics import CoxSlope, InTheLarge
 from calibrant.metrics.logistic_lines import has_no_best_line, kept_log_odds, score_terms
 from calibrant.predictions import Predictions
 
 SIGNIFICANT_Z = 1.96
 """A deviation of more standard errors than this has a direction."""
-
-TOO_EXTREME, TOO_TIMID = "too extreme", "too timid"
-"""The directions of a slope or a spread."""
-
-LARGEST_LOG_ODDS = 27.6
-"""Log-odds of predictions at a distance of 1e-12 from 0 or 1: nearer ones are moved there, as for the slope."""
 
 
 class Facts(NamedTuple):
@@ -65,7 +60,7 @@ def _facts(view: Predictions) -> Facts:
     shares = view.weights / view.weights.sum()
     residuals = view.labels - view.positive
     variances = view.squares(shares) * view.positive * (1 - view.positive)
-    log_odds = (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    log_odds = kept_log_odds(view)
     scores = shares * residuals
     predicted, observed = float(shares @ view.positive), float(shares @ view.labels)
     z = _in_errors(predicted - observed, float(variances.sum()))
@@ -188,7 +183,7 @@ def corrected_direction(facts: Facts, deviation: float, plain: str | None) -> st
         return plain
     if abs(deviation) <= SIGNIFICANT_Z:
         return None
-    return TOO_EXTREME if deviation > 0 else TOO_TIMID
+    return SLOPE[-1 if deviation > 0 else 1]
 
 
 def slope_of(view: Predictions) -> float | None:
