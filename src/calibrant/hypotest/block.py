@@ -7,10 +7,10 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
-from calibrant._core.laws import student_quantile, student_tail
+from calibrant._core.laws import SMALLEST_PVALUE, student_quantile, student_tail
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
-from calibrant.hypotest.calibration_test import SMALLEST_PVALUE, CalibrationTest
+from calibrant.hypotest.calibration_test import CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, pair_sums, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.algebra import JointKernel

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
+from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant.binning.ties import NEGLIGIBLE
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
@@ -153,9 +154,6 @@ def monte_carlo_pvalue(statistic: float, null: FloatArray) -> float:
     reached = null >= statistic - 1e-12 * scale
     return float((1 + reached.sum()) / (1 + len(null)))
 
-
-SMALLEST_PVALUE = float(np.finfo(float).tiny)
-"""The smallest p-value that is reported: a p-value is never 0."""
 
 LEAST_EVENTS = 20.0
 """With fewer effective events the large-sample law is rough, and is simulated instead."""

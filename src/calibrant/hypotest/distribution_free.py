@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.types import FloatArray, Progress, Rng
+from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant.exceptions import InputError
-from calibrant.hypotest.calibration_test import SMALLEST_PVALUE, CalibrationTest, check_rows
+from calibrant.hypotest.calibration_test import CalibrationTest, check_rows
 from calibrant.hypotest.events import pair_sums
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, Progress, Rng
+from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant._core.redraws import count_sums
 from calibrant.binning import Bins, EqualMass
 from calibrant.binning.ties import line_of
@@ -17,7 +18,6 @@ from calibrant.exceptions import InputError
 from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,
     N_REDRAWS,
-    SMALLEST_PVALUE,
     BinaryTest,
     Finding,
     refuse_certainty,

@@ -18,6 +18,9 @@ from calibrant.metrics.metric import Measured, Metric, check_norm, relative, roo
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
+LEAST_PAIRS = 1e-12
+"""A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
+
 
 class BinnedMetric(Metric):
     """A function of weight, mean prediction and frequency in every bin."""

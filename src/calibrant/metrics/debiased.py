@@ -8,13 +8,10 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.metrics.binned import as_binning, bin_ratio, bins_used
+from calibrant.metrics.binned import LEAST_PAIRS, as_binning, bin_ratio, bins_used
 from calibrant.metrics.counted import BinnedCells, CountedMetric
 from calibrant.metrics.metric import Metric, relative
 from calibrant.predictions import Predictions
-
-ONE_ROW = 1e-9
-"""A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +127,6 @@ def _squared(
     """Return D from the sums of the weights, of their squares, and of the weighted predictions and labels."""
     gaps, frequency = bin_ratio(predicted - hits, mass), bin_ratio(hits, mass)
     pairs = mass**2 - squares  # The weight of pairs of different rows: 0 up to rounding for a single row.
-    several = pairs > ONE_ROW * mass**2
+    several = pairs > LEAST_PAIRS * mass**2
     bias = np.divide(frequency * (1 - frequency) * squares, pairs, out=np.zeros_like(gaps), where=several)
     return np.where(several, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total

@@ -10,7 +10,7 @@ from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import ClassEvents, class_sums
 from calibrant.curves import joint_bin_totals
-from calibrant.metrics.binned import as_binning
+from calibrant.metrics.binned import LEAST_PAIRS, as_binning
 from calibrant.metrics.counted import BinnedCells, CountedMetric
 from calibrant.metrics.lift import Lift
 from calibrant.metrics.metric import Metric, relative
@@ -20,9 +20,6 @@ from calibrant.results import Description, Estimate
 from calibrant.results.estimate import UNPAIRED
 
 SQUARED, ROOT = "Debiased squared error", "Debiased RMS error"
-
-LEAST_PAIRS = 1e-12
-"""A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
 
 
 @dataclass(frozen=True)
