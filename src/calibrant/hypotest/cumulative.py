@@ -9,7 +9,6 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
 from calibrant.binning.ties import comparable
-from calibrant.exceptions import InputError
 from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,
     LEAST_EVENTS,
@@ -19,7 +18,7 @@ from calibrant.hypotest.calibration_test import (
     root_sum_of_squares,
 )
 from calibrant.hypotest.events import effective_events, label_variances
-from calibrant.metrics.pooled import Ties
+from calibrant.metrics.pooled import ECCE, Ties
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -99,8 +98,7 @@ class ECCETest(BinaryTest):
         return replace(super().about(), label="Cumulative, range", meaning=meaning, principal=False)
 
     def __post_init__(self) -> None:
-        if self.statistic not in ("mad", "range"):
-            raise InputError(f'statistic must be "mad" or "range", but is {self.statistic!r}.')
+        ECCE(self.statistic)  # Refuses any other.
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare how far the running sum goes with Brownian motion."""

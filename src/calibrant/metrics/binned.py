@@ -30,6 +30,9 @@ class BinnedMetric(Metric):
     measures: ClassVar[Measured] = "calibration"
     bins: Binning
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
+
     @abstractmethod
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return B values from the weight of all rows, (B,), and the sums in each bin, (n_bins, B).
@@ -163,7 +166,7 @@ class ECE(BinnedMetric):
         )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
+        super().__post_init__()
         check_norm(self.norm, largest=True)
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:

@@ -117,9 +117,6 @@ class Reliability(BinnedMetric):
     group = PARTS
     bins: Binning = EqualWidth(15)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
-
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return the mean squared gap."""
         return ECE(norm=2).combine(total, mass, predicted, hits) ** 2
@@ -145,9 +142,6 @@ class Resolution(BinnedMetric):
     better = "higher"
     measures = "accuracy"
     bins: Binning = EqualWidth(15)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:  # noqa: ARG002 (predictions only decide the bins)
         """Return the variance of the frequencies."""

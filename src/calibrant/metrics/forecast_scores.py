@@ -12,14 +12,12 @@ from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.forecast_metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
+from calibrant.metrics.kernel_metric import N_BATCHES, monte_carlo_error
 from calibrant.metrics.metric import infinite_rows
 from calibrant.results import Description
 
 CELLS = 2**16
 """Largest number of quantiles computed at a time: few enough to stay in the cache."""
-
-N_BATCHES = 16
-"""Largest number of batches of Monte Carlo draws from which the standard error is estimated."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class CRPS(ForecastScore):
         if not halves or n_batches < 2:
             return {}
         values = [self(batch) for batch in forecasts.batches(n_batches)]
-        return {"monte_carlo_error": float(np.std(values, ddof=1) / np.sqrt(n_batches))}
+        return monte_carlo_error(np.array(values))
 
 
 @dataclass(frozen=True)
