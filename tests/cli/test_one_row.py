@@ -17,7 +17,7 @@ from calibrant.calibrators.rules import Rule, vector
 from calibrant.cli import main
 from calibrant.hypotest import TESTS, CalibrationTest
 from calibrant.metrics import FORECAST_METRICS, METRICS, Metric
-from calibrant.metrics.forecast_metric import ForecastScore
+from calibrant.metrics.forecasts.metric import ForecastScore
 from calibrant.report import render_html
 from calibrant.results import TestResult
 

@@ -17,7 +17,7 @@ from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 
 if TYPE_CHECKING:
-    from calibrant.metrics.forecast_metric import ForecastScore
+    from calibrant.metrics.forecasts.metric import ForecastScore
 
 N_REDRAWS = 20
 """Largest number of redraws of the labels, from which the expected variance of a mean is estimated."""

@@ -238,8 +238,8 @@ UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows de
 
 def missing_for_forecasts(method: str, metric: Metric, data: Forecasts) -> str:
     """Say what limits by the method need for known coverage and these forecasts lack; empty if they lack nothing."""
-    from calibrant.metrics.forecast_metric import ForecastMetric
-    from calibrant.metrics.forecast_scores import LogScore
+    from calibrant.metrics.forecasts.metric import ForecastMetric
+    from calibrant.metrics.forecasts.scores import LogScore
 
     if not isinstance(metric, ForecastMetric):
         return KERNEL

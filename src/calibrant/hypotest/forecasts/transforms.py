@@ -10,8 +10,8 @@ from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Norm
 from calibrant.forecasts.samples import Drawn
 from calibrant.forecasts.transform import level_shares, pit_limits
 from calibrant.hypotest.forecasts.transform_cells import Grid, column_grid, places, rank_grid, usual_grid
-from calibrant.metrics.forecast_metric import nearest
-from calibrant.metrics.forecast_table import central_pairs, known_levels
+from calibrant.metrics.forecasts.metric import nearest
+from calibrant.metrics.forecasts.table import central_pairs, known_levels
 from calibrant.predictions import effective_rows
 
 INNER, OUTER = 0.5, 0.9

@@ -12,7 +12,7 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.samples import member_ranks
-from calibrant.metrics.forecast_metric import (
+from calibrant.metrics.forecasts.metric import (
     ForecastScore,
     IntervalMetric,
     central_levels,

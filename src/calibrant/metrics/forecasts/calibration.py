@@ -20,7 +20,7 @@ from calibrant.curves.forecasts import (
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.forecast_metric import (
+from calibrant.metrics.forecasts.metric import (
     ForecastMetric,
     check_levels,
     draw_masses,

@@ -11,7 +11,7 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.forecast_metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
+from calibrant.metrics.forecasts.metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
 from calibrant.metrics.kernel_metric import N_BATCHES, monte_carlo_error
 from calibrant.metrics.metric import infinite_rows
 from calibrant.results import Description
