@@ -229,19 +229,20 @@ class Metric(ABC):
 
     def suits(self, data: object) -> bool:
         """Return whether the metric can be computed from this data."""
-        return self._takes(data) and self._takes_copies(data)
+        return isinstance(data, self._kinds()) and self._takes_copies(data)
 
     def _takes_copies(self, data: object) -> bool:
         return self.cells or getattr(data, "copies", None) is None
 
-    def _takes(self, data: object) -> bool:
-        return (self.predictions and isinstance(data, Predictions)) or (self.forecasts and isinstance(data, Forecasts))
+    def _kinds(self) -> tuple[type, ...]:
+        """Return the kinds of data that it can be computed from."""
+        taken = {Predictions: self.predictions, Forecasts: self.forecasts}
+        return tuple(kind for kind, is_taken in taken.items() if is_taken)
 
     def check(self, data: object) -> None:
         """Refuse data that the metric cannot be computed from."""
-        if not self._takes(data):
-            accepted = {Predictions: self.predictions, Forecasts: self.forecasts}
-            kinds = " or ".join(kind.__name__ for kind, is_accepted in accepted.items() if is_accepted)
+        if not isinstance(data, self._kinds()):
+            kinds = " or ".join(kind.__name__ for kind in self._kinds())
             remedy = "" if isinstance(data, (Predictions, Forecasts)) else " Pass Predictions, or (y_true, y_prob)."
             found = type(data).__name__
             raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {found}.{remedy}")
