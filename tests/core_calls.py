@@ -18,7 +18,7 @@ from calibrant._core.sketch import are_plain, count_rows, empty_records, sum_sco
 from calibrant._core.softmax import pair_sums, residuals_of
 from calibrant._core.sorted1d import SortedLine
 from calibrant.binning.cells.grid import Grid
-from pair_definition import simulate
+from oracles.pairs import simulate
 
 
 def everything(n_threads):

@@ -6,7 +6,7 @@ from calibrant import Forecasts, Normal
 from calibrant._border.types import FloatArray
 from calibrant.intervals.means import hall_laws
 from calibrant.metrics import CRPS, IntervalScore, IntervalWidth, LogScore, PinballLoss
-from calibrant.metrics.forecast_metric import ForecastScore
+from calibrant.metrics.forecasts.metric import ForecastScore
 from calibrant.resampling.bootstrap import Bootstrap
 
 METRICS: dict[str, ForecastScore] = {

@@ -16,7 +16,7 @@ from calibrant._core.line.sums import MOST_FOLDS, HeldOut, KernelSums
 from calibrant._core.line.twin import PlainSums
 from calibrant._core.sorted1d import SortedLine
 from calibrant.metrics.gaps import row_gaps
-from pair_definition import RADIAL
+from oracles.kernels import PROFILES
 from properties import examples
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -64,7 +64,7 @@ def close(found, expected, size):
     width=WIDTHS,
     layout=LAYOUTS,
     scale=SCALES,
-    radial=st.sampled_from(sorted(RADIAL)),
+    radial=st.sampled_from(sorted(PROFILES)),
     distance=st.sampled_from(["total-variation", "euclidean"]),
     power=st.floats(-5, 1),
 )

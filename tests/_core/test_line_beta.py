@@ -12,8 +12,8 @@ from calibrant._core.line import beta as beta_module
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.twin import PlainSums
-from line_oracles import beta_matrix, clustered
 from naming import each
+from oracles.lines import beta_matrix, clustered
 
 COLLECTIONS = {
     "uniform": lambda rng, n: rng.random(n),

@@ -15,7 +15,8 @@ from calibrant._core.line.strips import for_strips
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.line.tables import edge_polynomials, translations
 from calibrant._core.line.twin import PlainSums
-from line_oracles import (
+from naming import each
+from oracles.lines import (
     clustered,
     kernel_matrix,
     leave_one_out_by_loops,
@@ -23,7 +24,6 @@ from line_oracles import (
     pair_value,
     sums_at_by_loops,
 )
-from naming import each
 from properties import examples
 
 EVERY_KERNEL = each("kernel", list(KERNELS))

@@ -10,13 +10,14 @@ from calibrant._core import engine, pairs, twin
 from calibrant._core.distances import Kernel
 from calibrant._core.library import required
 from naming import each
-from pair_definition import RADIAL, matrix, simulate
+from oracles.kernels import PROFILES
+from oracles.pairs import matrix, simulate
 
 MODULES = (pairs, twin)
 STRIP = required().strip
 KERNELS = [
     Kernel(radial, distance, lengthscale, shape)
-    for radial, distance in product(RADIAL, ("total-variation", "euclidean"))
+    for radial, distance in product(PROFILES, ("total-variation", "euclidean"))
     for lengthscale, shape in ((0.5, 1.3), (1e-4, 0.6))
 ]
 EXPONENTIAL = Kernel("exponential", "total-variation", 0.4)

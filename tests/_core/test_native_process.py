@@ -16,7 +16,7 @@ from calibrant._core.library import Matrix, Strip, required
 from calibrant._core.line import beta
 from core_calls import everything
 from cores import LEVELS, core
-from pair_definition import simulate
+from oracles.pairs import simulate
 
 KERNEL = Kernel("exponential", "total-variation", 0.4)
 

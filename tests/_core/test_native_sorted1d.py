@@ -12,7 +12,7 @@ from calibrant._core.distances import Kernel
 from calibrant._core.sorted1d import SortedLine
 from cores import core
 from naming import each
-from pair_definition import matrix
+from oracles.pairs import matrix
 
 SMALLEST = 5e-324
 

@@ -8,7 +8,7 @@ from calibrant import DataWarning, Predictions, assess
 from calibrant.assessment import many_rows
 from calibrant.cli import main
 from calibrant.metrics import METRICS, SKCE
-from calibrant.metrics.counted import counted_anew
+from calibrant.metrics.counted import as_counted_metric
 from calibrant.metrics.pooled import PooledMetric
 from calibrant.results import as_record
 from scale_cases import SHAPES, classes
@@ -167,7 +167,7 @@ def test_redraws_that_share_pools_or_lengthscale_are_those_of_predictions_made_a
     sharing = {name: metric for name, metric in METRICS.items() if isinstance(metric, (PooledMetric, SKCE))}
     assert {"ici", "emax", "ecce", "ece-sweep", "miscalibration", "refinement", "skce"} <= set(sharing)
     for name, metric in sharing.items():
-        shared, anew = metric.prepare_counts(cells), counted_anew(cells, metric)
+        shared, anew = metric.prepare_counts(cells), as_counted_metric(cells, metric)
         counts = next(shared.cells.draw(3, np.random.default_rng(0)))
         np.testing.assert_allclose(shared.evaluate(counts), anew.evaluate(counts), rtol=1e-10, atol=1e-14, err_msg=name)
 

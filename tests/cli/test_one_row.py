@@ -1,6 +1,7 @@
 """One class plus one row: a new metric, test or calibrator is found wherever the others are."""
 
 import importlib.util
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,14 +10,16 @@ import pytest
 
 import doc_tables
 from calibrant import Forecasts, Normal, Predictions, assess, assess_forecasts
-from calibrant.calibrators import CALIBRATORS, TemperatureScaling
+from calibrant.calibrators import CALIBRATORS
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, ForecastCalibrator
+from calibrant.calibrators.rules import Rule, vector
 from calibrant.cli import main
 from calibrant.hypotest import TESTS, CalibrationTest
 from calibrant.metrics import FORECAST_METRICS, METRICS, Metric
-from calibrant.metrics.forecast_metric import ForecastScore
+from calibrant.metrics.forecasts.metric import ForecastScore
 from calibrant.report import render_html
-from calibrant.results import Description, TestResult
+from calibrant.results import TestResult
 
 RNG = np.random.default_rng(0)
 P = RNG.random(200)
@@ -47,16 +50,20 @@ def contract(path):
     return module
 
 
+def keeps_its_promises(tests, **row):
+    """Run every test of a class of contract tests with one row."""
+    for name, test in vars(tests).items():
+        if name.startswith("test_"):
+            inspect.unwrap(test)(tests(), **row)
+
+
 @dataclass(frozen=True)
 class LargestResidual(Metric):
     """The largest distance of a prediction from its outcome."""
 
-    family = "rank"
-    measures = "both"
-
-    def about(self):
-        said = {"label": "Largest residual", "meaning": "Of any row.", "caution": "is no mean", "group": "Mine"}
-        return Description(**said, principal=True)
+    label, meaning, caution = "Largest residual", "Of any row.", "is no mean"
+    group, principal = "Mine", True
+    family, measures = "rank", "both"
 
     def prepare(self, predictions):
         residuals = np.abs(predictions.residuals[:, 1])
@@ -67,25 +74,38 @@ class LargestResidual(Metric):
 class HalfTest(CalibrationTest):
     """A test that always answers one half."""
 
-    def about(self):
-        return Description(label="Half", meaning="Nothing at all.", caution="Never valid.", principal=True)
+    label, meaning, caution, principal = "Half", "Nothing at all.", "Never valid.", True
 
     def run(self, data, rng, progress):
         return TestResult(name="HalfTest()", statistic=1.0, pvalue=0.5)
 
 
-class WarmerScaling(TemperatureScaling):
-    """A temperature by another name."""
+class Popular(Calibrator):
+    """Multiply the odds of every class by its number of rows."""
+
+    kind, preserves_argmax, n_parameters = "parametric", False, "K"
+    data_efficiency, expressiveness, use_when = "high", "low", "Only in this test."
+    rules = (Rule(("shift_",), lambda shift: vector(shift).min() >= 0, "must not be negative"),)
+
+    def __init__(self, scores="probs"):
+        self.scores = scores
+
+    def _fit(self, log_probs, labels, weights):
+        self.shift_ = np.log1p(np.bincount(labels, weights, log_probs.shape[1]))
+
+    def _apply(self, log_probs):
+        return log_probs + self.shift_
+
+    def _operations(self, x, k):
+        return x + self.shift_
 
 
 @dataclass(frozen=True)
 class LargestMiss(ForecastScore):
     """The distance of a target from its predicted mean."""
 
+    label, meaning, group, principal = "Largest miss", "Of any target.", "Mine", True
     measures = "both"
-
-    def about(self):
-        return Description(label="Largest miss", meaning="Of any target.", group="Mine", principal=True)
 
     def per_row(self, forecasts):
         return np.abs(forecasts.targets - forecasts.distribution.mean())
@@ -115,7 +135,9 @@ def test_a_metric(file, capsys, monkeypatch):
     assert "Of any row." in source
     assert "The Largest residual is no mean." in source
     assert "| `largest-residual` | Largest residual | Mine |" in doc_tables.metrics_table()
-    assert "largest-residual" in contract("metrics/test_metric_contract.py").every_metric.rows
+    promises = contract("metrics/test_metric_contract.py")
+    assert "largest-residual" in promises.every_metric.rows
+    keeps_its_promises(promises.TestEveryMetric, metric=LargestResidual(), k=2)
 
 
 def test_a_test(file, capsys, monkeypatch):
@@ -130,14 +152,16 @@ def test_a_test(file, capsys, monkeypatch):
 
 
 def test_a_calibrator(file, capsys, monkeypatch, tmp_path):
-    monkeypatch.setitem(CALIBRATORS, "warmer", WarmerScaling)
+    monkeypatch.setitem(CALIBRATORS, "popular", Popular)
     few = ["--quiet", "--resamples", "19"]
-    assert main(["recommend", file, "--candidates", "warmer", *few]) == 0
-    assert "warmer" in capsys.readouterr().out
-    assert main(["report", file, "--calibrate", "warmer", *few, "--out", str(tmp_path / "page.html")]) == 0
-    assert "warmer" in (tmp_path / "page.html").read_text()
-    assert "| `warmer` | `WarmerScaling` |" in doc_tables.calibrators_table()
-    assert "warmer" in contract("calibrators/test_calibrators.py").every_calibrator.rows
+    assert main(["recommend", file, "--candidates", "popular", *few]) == 0
+    assert "popular" in capsys.readouterr().out
+    assert main(["report", file, "--calibrate", "popular", *few, "--out", str(tmp_path / "page.html")]) == 0
+    assert "popular" in (tmp_path / "page.html").read_text()
+    assert "| `popular` | `Popular` |" in doc_tables.calibrators_table()
+    promises = contract("calibrators/test_calibrators.py")
+    assert "popular" in promises.every_calibrator.rows
+    keeps_its_promises(promises.TestEveryCalibrator, build=Popular, k=3)
 
 
 def test_a_metric_of_forecasts(forecasts, capsys, monkeypatch):

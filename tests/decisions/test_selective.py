@@ -11,7 +11,7 @@ from scipy.stats import beta, chi2, poisson
 
 from calibrant import DataWarning, InputError, Predictions, compare, interval, read_predictions
 from calibrant.decisions import binomial_upper, coverage_at_risk, risk_coverage
-from calibrant.intervals.areas import conditional_ratio
+from calibrant.intervals.sandwich import conditional_ratio
 from calibrant.metrics import AUGRC, AURC, ExcessAURC
 from calibrant.roc import auc
 from naming import each

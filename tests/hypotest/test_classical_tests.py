@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 from binary_cases import binary, published
 from calibrant import InputError, Predictions
+from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant.binning import EqualMass
-from calibrant.hypotest.contract import SMALLEST_PVALUE
 from calibrant.hypotest.cox import CoxTest
 from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.hosmer_lemeshow import HosmerLemeshowTest

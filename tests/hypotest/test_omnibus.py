@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-import omnibus_definition as slow
 from calibrant import InputError, Predictions, interval
 from calibrant.assessment.verdict import examine
 from calibrant.binning import EqualMass
@@ -18,6 +17,7 @@ from calibrant.hypotest.finding.facts import facts_of
 from calibrant.hypotest.omnibus import combined_pvalue, gather
 from calibrant.metrics import ECE, CoxSlope
 from naming import each
+from oracles import omnibus as slow
 from properties import examples
 from simulate import calibrated, draw_labels, sharpened
 from studies.validity.cells import inflate, rotate

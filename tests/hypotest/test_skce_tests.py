@@ -15,8 +15,8 @@ from calibrant.hypotest.skce import _bootstrap
 from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, TotalVariation, Wasserstein, WhiteKernel
 from calibrant.kernels.discrepancy import pair_matrix
 from calibrant.metrics import SKCE, UCME
-from kernel_oracles import total_variation
 from naming import each
+from oracles.kernels import total_variation
 from simulate import calibrated, sharpened
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Labels of one class are the point here.

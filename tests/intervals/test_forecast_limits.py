@@ -17,7 +17,7 @@ from calibrant.metrics import (
     QuantileCalibration,
     Sharpness,
 )
-from calibrant.metrics.forecast_metric import draw_masses, exchanged
+from calibrant.metrics.forecasts.metric import draw_masses, exchanged
 from naming import each
 
 SCORES = {

@@ -16,7 +16,7 @@ from calibrant.intervals import METHODS, interval, known_interval, method_for, w
 from calibrant.intervals.debiased import _of_roots, _upper, debiased_difference
 from calibrant.intervals.kernel import _expected_squares
 from calibrant.intervals.limits import Limits, PairLaw
-from calibrant.intervals.means import N_REDRAWS, _redrawn, _steadied
+from calibrant.intervals.means import N_REDRAWS, _redrawn, _with_expected
 from calibrant.intervals.requirements import UNEQUAL
 from calibrant.intervals.squared_gaps import are_filled, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
@@ -103,9 +103,9 @@ def test_rows_that_are_all_equal_have_the_limits_that_are_expected():
 def test_the_predictions_have_less_part_in_the_standard_error_the_more_rows_decide():
     errors = np.array([[2.0, 2.0, 0.0, 2.0]])
     deviations = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, -1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
-    steadied = _steadied(errors, deviations, np.array([16.0, 16.0, 9.0, np.inf]))
+    combined = _with_expected(errors, deviations, np.array([16.0, 16.0, 9.0, np.inf]))
     # One, three and no rows decide: (4 + 16) / 2, (12 + 16) / 4, 9; what is not finite does not count.
-    assert steadied[0] == pytest.approx(np.sqrt([10, 7, 9, 4]), rel=1e-12)
+    assert combined[0] == pytest.approx(np.sqrt([10, 7, 9, 4]), rel=1e-12)
 
 
 @each("metric", [NLL(), Brier(), Accuracy()])

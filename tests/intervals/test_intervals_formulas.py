@@ -1,6 +1,7 @@
 """Limits from formulas: Student's law corrected for skewness, and the sandwich, against slow definitions."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from calibrant import InputError, Predictions
 from calibrant.intervals import METHODS, interval, why_not
 from calibrant.intervals.differences import Pair, difference_limits
 from calibrant.intervals.means import N_REDRAWS, hall_laws
-from calibrant.intervals.sandwich import ONE_OUTCOME, SEPARATED, influence_difference, influence_law
+from calibrant.intervals.requirements import ONE_OUTCOME, SEPARATED
+from calibrant.intervals.sandwich import influence_difference, influence_law
 from calibrant.intervals.student import StudentLaw, law_of_sum
-from calibrant.metrics import NLL, Brier, CoxIntercept, CoxSlope, InTheLarge, ObservedExpectedRatio
+from calibrant.metrics import NLL, Brier, CoxIntercept, CoxSlope, InTheLarge, Metric, ObservedExpectedRatio
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 from naming import each
@@ -244,6 +246,35 @@ def test_a_difference_has_the_influences_of_both_models_row_by_row():
         assert [*law.limits(0.95)] == pytest.approx([-back.high, -back.low], rel=1e-9)
         twins = influence_difference(first, first, metric, Bootstrap(1))
         assert (twins.value, *twins.limits(0.95), twins.pvalue()) == (0, 0, 0, 1)
+
+
+@dataclass(frozen=True)
+class Excess(Metric):
+    """Mean outcome minus mean prediction, with the influences of its rows."""
+
+    family, accepts, better, measures, methods = "score", "binary", "none", "calibration", ("sandwich",)
+
+    def prepare(self, predictions):
+        residuals = predictions.labels - predictions.positive
+        return lambda weights: residuals @ weights / weights.sum(axis=0)
+
+    def influence(self, predictions):
+        residuals = predictions.labels - predictions.positive
+        return predictions.weights * (residuals - self(predictions)) / predictions.weights.sum()
+
+
+def test_a_metric_of_ones_own_has_limits_and_differences_by_its_influences():
+    rng = np.random.default_rng(7)
+    first = binary(150, rng)
+    second = Predictions(0.7 * first.positive + 0.2, first.labels)
+    found = interval(first, Excess())
+    assert (found.method, found.low < found.value < found.high) == ("sandwich", True)
+    pairs = {"x": Pair(Excess(), first, second)}
+    of_both = difference_limits(pairs, 0.95, Bootstrap(1), rng)["x"]
+    rows = first.positive - second.positive
+    assert of_both.method == "sandwich"
+    assert of_both.low < rows.mean() < of_both.high
+    assert of_both.high - of_both.low == pytest.approx(2 * t.ppf(0.975, 75) * rows.std(ddof=1) / np.sqrt(150), rel=0.02)
 
 
 def noisy(p):

@@ -23,8 +23,8 @@ from calibrant.kernels import (
 )
 from calibrant.kernels.distances import EXACT_MEDIAN_ROWS, FEW_ROWS
 from calibrant.metrics import SKCE
-from kernel_oracles import PROFILES
 from naming import each
+from oracles.kernels import PROFILES
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore:there are fewer rows:calibrant.DataWarning")

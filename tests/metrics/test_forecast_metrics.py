@@ -10,7 +10,7 @@ from calibrant import Forecasts, InputError, Laplace, Mixture, MvNormal, Normal,
 from calibrant.binning import Binning, Bins
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ENCE, FORECAST_METRICS, METRICS, QuantileCalibration, Sharpness
-from calibrant.metrics.forecast_metric import ForecastMetric
+from calibrant.metrics.forecasts.metric import ForecastMetric
 from naming import each
 
 OWN = {name: metric for name, metric in FORECAST_METRICS.items() if isinstance(metric, ForecastMetric)}

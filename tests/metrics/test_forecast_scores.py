@@ -158,7 +158,7 @@ def test_twice_the_pinball_loss_approaches_the_crps():
 def test_blocks_of_rows_do_not_matter(monkeypatch):
     f = Forecasts(Samples(np.random.default_rng(3).normal(size=(50, 7))), np.zeros(50))
     whole = PinballLoss().per_row(f)
-    monkeypatch.setattr("calibrant.metrics.forecast_scores.CELLS", 100)
+    monkeypatch.setattr("calibrant.metrics.forecasts.scores.CELLS", 100)
     assert np.array_equal(PinballLoss().per_row(f), whole)
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from calibrant import InputError, Predictions
 from calibrant.metrics import Classwise, KdeECE, PerPredictedClass, TopLabel
 from cores import core
-from kde_definition import integral_by_densities, kde_ece_by_loops, kde_ece_by_matrix
-from line_oracles import clustered
 from naming import each
+from oracles.kde import integral_by_densities, kde_ece_by_loops, kde_ece_by_matrix
+from oracles.lines import clustered
 from properties import examples
 from simulate import calibrated
 

@@ -24,7 +24,8 @@ from calibrant.kernels import (
 )
 from calibrant.metrics import KCE, MMCE, SKCE, Affordable, TopLabel
 from cores import core
-from kernel_oracles import (
+from naming import each
+from oracles.kernels import (
     PROFILES,
     euclidean,
     h_by_four_expectations,
@@ -33,7 +34,6 @@ from kernel_oracles import (
     total_variation,
     white,
 )
-from naming import each
 from properties import examples
 from simulate import calibrated, sharpened
 

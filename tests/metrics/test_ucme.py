@@ -19,8 +19,8 @@ from calibrant.kernels import (
     WhiteKernel,
 )
 from calibrant.metrics import UCME
-from kernel_oracles import total_variation
 from naming import each
+from oracles.kernels import total_variation
 from simulate import calibrated, sharpened
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Tiny data is the point here.

@@ -71,7 +71,7 @@ UNUSED = {
     "calibrant.calibrators",
     "calibrant.forecasts.location_scale",
     "calibrant.hypotest.cox",
-    "calibrant.metrics.forecast_scores",
+    "calibrant.metrics.forecasts.scores",
     "calibrant.scale.sketch",
     "numpy.ma",
     "polars",

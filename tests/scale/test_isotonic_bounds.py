@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrant import Predictions, assess
 from calibrant.assessment import many_rows
-from calibrant.metrics import METRICS
+from calibrant.metrics import METRICS, Discrimination
 from calibrant.metrics.corp import AT_MOST, at_most
 from calibrant.scale import Sketch, assess_sketch
 from scale_cases import SHAPES
@@ -63,7 +63,7 @@ def test_the_bound_is_reached_by_one_of_all_orders():
         for b in set(permutations(second))
     }
     mass, hits = np.array([1.0, 2.0, 2.0, 2.0]), np.array([0.0, 2.0, 0.0, 2.0])
-    assert at_most("discrimination", mass, hits, {}) == pytest.approx(max(values))
+    assert at_most(Discrimination(), mass, hits, {}) == pytest.approx(max(values))
     pooled = Predictions([0.4] * 3 + [0.5] * 4, [*first, *second])
     assert METRICS["discrimination"](pooled) == pytest.approx(min(values))
 

@@ -10,8 +10,8 @@ from calibrant._core.line.boxes import Line
 from calibrant._core.line.sums import KernelSums
 from calibrant.smoothing.bandwidth import HeldOutLoss, choose_bandwidth, minimise
 from calibrant.smoothing.sample import Sample
-from line_oracles import kernel_matrix, leave_one_out_by_loops
 from naming import each
+from oracles.lines import kernel_matrix, leave_one_out_by_loops
 
 
 def sample(seed, n):

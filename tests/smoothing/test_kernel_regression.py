@@ -6,8 +6,8 @@ import pytest
 from calibrant import InputError
 from calibrant.smoothing.kernel_regression import nadaraya_watson
 from cores import core
-from line_oracles import beta_matrix, kernel_matrix
 from naming import each
+from oracles.lines import beta_matrix, kernel_matrix
 
 EVERY_KERNEL = each("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
 POINTS = np.array([1.0, 0.31, 0.0, 0.5])

@@ -17,6 +17,9 @@ _FARTHEST, _POINTS = 9.0, 80
 _LARGE = 100.0
 _SERIES = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144)
 
+SMALLEST_PVALUE = float(np.finfo(float).tiny)
+"""The smallest p-value that is reported: a p-value is never 0."""
+
 
 def expit(x: FloatArray) -> FloatArray:
     """Return 1 / (1 + exp(-x)).

@@ -25,9 +25,9 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, join
 from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.metrics import CRPS, LogScore
-from calibrant.metrics.forecast_intervals import IntervalCoverage
-from calibrant.metrics.forecast_metric import ForecastScore
-from calibrant.metrics.forecast_table import suited_metrics
+from calibrant.metrics.forecasts.intervals import IntervalCoverage
+from calibrant.metrics.forecasts.metric import ForecastScore
+from calibrant.metrics.forecasts.table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.seeds import as_seed, version_and_seed
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict

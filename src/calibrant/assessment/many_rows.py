@@ -11,9 +11,9 @@ from calibrant.assessment.work import Fields, measured
 from calibrant.binning.cells.grid import DIGITS, grid_of
 from calibrant.binning.cells.line import Line, as_predictions
 from calibrant.binning.cells.weights import ONE, as_units
-from calibrant.hypotest.finding.weights import mark, weights_follow_labels
+from calibrant.hypotest.calibration_test import mark_weights, weights_follow_labels
 from calibrant.metrics import METRICS, NLL, Metric, SquaredError
-from calibrant.metrics.corp import AT_MOST, at_most
+from calibrant.metrics.corp import AT_MOST, Discrimination, Miscalibration, at_most
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment, Estimate
 
@@ -55,7 +55,7 @@ def _fit(rows: Predictions) -> bool:
 def _cells(rows: Predictions) -> Predictions:
     line = _line(rows)
     cells = as_predictions(line.cells(), rows.classes, line.sums())
-    return mark(cells) if weights_follow_labels(rows) else cells
+    return mark_weights(cells) if weights_follow_labels(rows) else cells
 
 
 def _line(rows: Predictions) -> Line:
@@ -86,7 +86,9 @@ def with_bounds(metrics: Mapping[str, Estimate], line: Line, scores: Mapping[str
     """
     found, parts = dict(metrics), line.events_last()
     for name, one in metrics.items():
-        if (bound := at_most(name, *parts, scores)) is not None:
+        metric = METRICS.get(name)
+        if isinstance(metric, (Miscalibration, Discrimination)):
+            bound = at_most(metric, *parts, scores)
             found[name] = replace(one, details={**one.details, AT_MOST: max(bound, one.value)})
     return found
 

@@ -44,7 +44,7 @@ def _summed(cut: Bins, view: Predictions) -> FloatArray:
 
 
 def class_bin_sums(predictions: Predictions, bins: Binning) -> Iterator[FloatArray]:
-    """Yield the same sums, (3, n_bins), for every class against the rest.
+    """Yield the sums of `bin_sums_of`, (3, n_bins), for every class against the rest.
 
     With fixed bins this takes one pass over the matrix for all classes, and one over the labels.
 
@@ -63,7 +63,7 @@ def class_bin_sums(predictions: Predictions, bins: Binning) -> Iterator[FloatArr
 
 
 def class_sums_below(predictions: Predictions, last: FloatArray) -> FloatArray:
-    """Return these sums, (K, 3, n_bins), in bins given by the largest value of each but the last.
+    """Return the sums of `class_bin_sums`, (K, 3, n_bins), in bins given by the largest value of each but the last.
 
     Examples
     --------

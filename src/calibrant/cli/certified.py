@@ -21,7 +21,7 @@ from calibrant.roc import auc
 
 if TYPE_CHECKING:
     from calibrant.calibrators import Calibrator
-    from calibrant.hypotest.contract import BinaryTest
+    from calibrant.hypotest.calibration_test import BinaryTest
     from calibrant.metrics.metric import Metric
     from calibrant.smoothing.kernel_regression import KernelName
 

@@ -30,7 +30,7 @@ def fit_forecasts(
     from calibrant.cli import show
     from calibrant.cli.fitted import describe, forecast_details, learnt, print_fitted
     from calibrant.cli.intervals import fit_intervals, intervals_of
-    from calibrant.metrics.forecast_table import suited_metrics
+    from calibrant.metrics.forecasts.table import suited_metrics
 
     named = None if method is None else forecast_calibrator_name(method)
     options.check(named)

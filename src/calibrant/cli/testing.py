@@ -244,7 +244,7 @@ def _configured(name: str, options: Options, kernel: str | None, data: "Data") -
     from calibrant.forecasts import Forecasts, Quantiles
     from calibrant.hypotest import TESTS, ConsistencyTest
     from calibrant.metrics import SKCE
-    from calibrant.metrics.forecast_table import suited_metrics
+    from calibrant.metrics.forecasts.table import suited_metrics
 
     chosen: Any = TESTS[name]
     if isinstance(chosen, ConsistencyTest) and isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles):

@@ -13,6 +13,7 @@ from calibrant.curves.binned import bin_totals
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, level_shares, pit_limits
+from calibrant.predictions import effective_rows
 from calibrant.results.forecasts import PITHistogram, QuantileCurve, SpreadCurve
 
 TIE = 1e-12
@@ -135,7 +136,7 @@ def coverage_shares(
 def shares_between(
     limits: tuple[FloatArray, FloatArray], nominal: FloatArray, form: Form
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return the same map, given the ends of the intervals that contain the transforms."""
+    """Return the map of `coverage_shares`, given the ends of the intervals that contain the transforms."""
     if form == "quantile":
         return level_shares(*limits, nominal)
     # A transform at the lower end of an interval counts as inside.
@@ -165,12 +166,6 @@ def _least_count(holds: Callable[[FloatArray], BoolArray], trials: int, shares: 
         low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
         low = np.minimum(low, high)
     return high
-
-
-def effective_rows(weights: FloatArray) -> float:
-    """Return Kish's effective number of rows."""
-    relative = weights / weights.max()
-    return float(relative.sum() ** 2 / np.square(relative).sum())
 
 
 def check_nominal(levels: FloatArray) -> None:

@@ -55,7 +55,7 @@ def outcome_histogram(view: Predictions) -> OutcomeHistogram:
 
 
 def outcome_histograms(positions: FloatArray, events: BoolArray, weights: FloatArray) -> list[OutcomeHistogram]:
-    """Return this histogram for each column of predictions and events, (n, m).
+    """Return the histogram of `outcome_histogram` for each column of predictions and events, (n, m).
 
     Intervals contain their lower end, the last one both ends. Weights are added in the order of the rows.
     """
@@ -69,7 +69,7 @@ def outcome_histograms(positions: FloatArray, events: BoolArray, weights: FloatA
 
 
 def class_histograms(predictions: Predictions) -> list[OutcomeHistogram]:
-    """Return this histogram for each class against the rest; all weights must be 1."""
+    """Return the histogram of `outcome_histogram` for each class against the rest; all weights must be 1."""
     edges = np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1)
     sums = class_sums_below(predictions, np.nextafter(edges[1:-1], 0.0))
     return [

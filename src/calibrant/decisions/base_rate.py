@@ -10,7 +10,7 @@ from calibrant._core.roots import root
 from calibrant.calibrators.prior_shift import as_rates, log_ratios
 from calibrant.counts import class_shares
 from calibrant.exceptions import InputError
-from calibrant.hypotest.finding.weights import mark
+from calibrant.hypotest.calibration_test import mark_weights
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import BaseRate
 
@@ -193,7 +193,7 @@ def move_base_rate(predictions: Predictions, base_rate: object) -> Predictions:
     new = as_rates(base_rate, predictions.n_classes, "base_rate")
     ratios = log_ratios(found, new)
     weights = predictions.weights * np.exp(ratios)[predictions.labels]
-    return mark(
+    return mark_weights(
         Predictions.from_logits(
             predictions.log_probs + ratios, predictions.labels, weights, classes=predictions.classes
         )

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
-from calibrant.intervals.areas import conditional_ratio
+from calibrant.intervals.sandwich import conditional_ratio
 from calibrant.intervals.student import StudentLaw
 from calibrant.predictions import Predictions
 

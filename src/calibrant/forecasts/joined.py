@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _has_columns_of(first: Quantiles, law: Distribution) -> bool:
 class Joined(Composed):
     """Laws whose rows come from several distributions; made by `join`."""
 
-    precedence: ClassVar[int] = 4
+    precedence = 4
 
     owner: IntArray
     index: IntArray

@@ -154,8 +154,8 @@ class Normal(LocationScale):
     [0.5, 0.5]
     """
 
-    family: ClassVar[Family] = "normal"
-    spread: ClassVar[float] = 2 / math.sqrt(math.pi)
+    family = "normal"
+    spread = 2 / math.sqrt(math.pi)
 
     def sd(self) -> FloatArray:
         """Return the standard deviations, of shape (n,)."""
@@ -204,8 +204,8 @@ class Laplace(LocationScale):
     [0.0, 3.0]
     """
 
-    family: ClassVar[Family] = "laplace"
-    spread: ClassVar[float] = 1.5
+    family = "laplace"
+    spread = 1.5
 
     def sd(self) -> FloatArray:
         """Return the standard deviations, of shape (n,)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Mixture(Composed):
     [0.0, 5.0]
     """
 
-    precedence: ClassVar[int] = 3
+    precedence = 3
 
     weights: FloatArray
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class MonteCarlo(Drawn):
     [0.5, 0.5, 0.5]
     """
 
-    precedence: ClassVar[int] = 2
+    precedence = 2
 
     dist: Any
     draws: FloatArray

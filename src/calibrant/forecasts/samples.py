@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ BLOCK_CELLS = 2**21
 class Drawn(Distribution):
     """Base of the laws that are known by draws: expectations are averages over the draws."""
 
-    precedence: ClassVar[int] = 1
+    precedence = 1
 
     draws: FloatArray
 

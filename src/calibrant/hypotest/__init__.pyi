@@ -1,5 +1,5 @@
-from calibrant.hypotest.contract import CalibrationTest as CalibrationTest
-from calibrant.hypotest.contract import BinaryTest as BinaryTest
+from calibrant.hypotest.calibration_test import CalibrationTest as CalibrationTest
+from calibrant.hypotest.calibration_test import BinaryTest as BinaryTest
 from calibrant.hypotest.block import BlockSKCETest as BlockSKCETest
 from calibrant.hypotest.spiegelhalter import SpiegelhalterTest as SpiegelhalterTest
 from calibrant.hypotest.hosmer_lemeshow import HosmerLemeshowTest as HosmerLemeshowTest

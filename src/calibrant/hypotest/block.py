@@ -7,17 +7,17 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
-from calibrant._core.laws import student_quantile, student_tail
+from calibrant._core.laws import SMALLEST_PVALUE, student_quantile, student_tail
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import SMALLEST_PVALUE, CalibrationTest
+from calibrant.hypotest.calibration_test import CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, pair_sums, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.predictions import Predictions
-from calibrant.results import Description, TestResult
+from calibrant.results import TestResult
 
 CELLS_AT_ONCE = 2**17
 """Residuals that a thread has in memory at once."""
@@ -63,17 +63,12 @@ class BlockSKCETest(CalibrationTest):
     NeurIPS 2019.
     """
 
+    label = "Kernel error, blocks"
+    meaning = "The same as the SKCE, at less cost and with less power."
+    caution = "Asymptotic in the number of blocks; rows should be in random order."
     kernel: JointKernel | GeneralKernel | None = None
     blocksize: int = 2
     level: float = 0.95
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Kernel error, blocks",
-            meaning="The same as the SKCE, at less cost and with less power.",
-            caution="Asymptotic in the number of blocks; rows should be in random order.",
-        )
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)

@@ -1,7 +1,7 @@
 """The exact test: redraw the labels from the predictions and look where the observed value falls."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.contract import CalibrationTest, monte_carlo_pvalue
+from calibrant.hypotest.calibration_test import CalibrationTest, monte_carlo_pvalue
 from calibrant.metrics import ECE
 from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
@@ -53,7 +53,8 @@ class ConsistencyTest(CalibrationTest):
     0.01
     """
 
-    cells: ClassVar[bool] = True
+    caution = "Exact for independent rows whose predictions were not fitted to these labels."
+    cells = True
     metric: Metric = ECE()
     n_resamples: int = 999
     null: Literal["full", "top-label"] = "full"
@@ -61,11 +62,7 @@ class ConsistencyTest(CalibrationTest):
     def about(self) -> Description:
         """Return the description that readers see."""
         measure = self.metric.about().label
-        return Description(
-            label=f"Consistency ({measure})",
-            meaning=f"Any gap that {measure} shows.",
-            caution="Exact for independent rows whose predictions were not fitted to these labels.",
-        )
+        return replace(super().about(), label=f"Consistency ({measure})", meaning=f"Any gap that {measure} shows.")
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric):

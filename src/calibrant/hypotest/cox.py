@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.laws import expit, logistic_variance, softplus
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
+from calibrant.hypotest.calibration_test import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.hypotest.events import effective_events
 from calibrant.metrics.logistic import InTheLarge
 from calibrant.metrics.logistic_lines import (
@@ -25,7 +25,6 @@ from calibrant.metrics.logistic_lines import (
 )
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import CACHED_CELLS, in_blocks
-from calibrant.results import Description
 
 WITHOUT_FIT = "Use SpiegelhalterTest or ECCETest (--test spiegelhalter ecce), which need no fit"
 UNBOUNDED = (
@@ -83,14 +82,10 @@ class CoxTest(BinaryTest):
     (0.3856, 'over-confident', 0.046)
     """
 
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Cox",
-            meaning="A wrong slope or intercept of the log-odds only.",
-            caution=f"{DRAWN_IF_FEW} Refused where no finite line fits best.",
-            principal=True,
-        )
+    label = "Cox"
+    meaning = "A wrong slope or intercept of the log-odds only."
+    caution = f"{DRAWN_IF_FEW} Refused where no finite line fits best."
+    principal = True
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
         """Return a function that computes the statistics of redrawn labels, if there are few effective events."""

@@ -1,7 +1,7 @@
 """The test of cumulative differences, without bins or bandwidth, and with a null law in closed form."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -9,8 +9,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
 from calibrant.binning.ties import comparable
-from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import (
+from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,
     LEAST_EVENTS,
     BinaryTest,
@@ -19,7 +18,7 @@ from calibrant.hypotest.contract import (
     root_sum_of_squares,
 )
 from calibrant.hypotest.events import effective_events, label_variances
-from calibrant.metrics.pooled import Ties
+from calibrant.metrics.pooled import ECCE, Ties
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -85,19 +84,21 @@ class ECCETest(BinaryTest):
     (0.3, [0.2, 0.6], 'too high')
     """
 
+    label = "Cumulative (ECCE)"
+    meaning = "Net miscalibration of all predictions up to some value; needs no bins."
+    caution = DRAWN_IF_FEW
+    principal = True
     statistic: Literal["mad", "range"] = "mad"
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        if self.statistic == "range":
-            seen = "Net miscalibration over any interval of predictions; needs no bins."
-            return Description(label="Cumulative, range", meaning=seen, caution=DRAWN_IF_FEW)
-        seen = "Net miscalibration of all predictions up to some value; needs no bins."
-        return Description(label="Cumulative (ECCE)", meaning=seen, caution=DRAWN_IF_FEW, principal=True)
+        if self.statistic == "mad":
+            return super().about()
+        meaning = "Net miscalibration over any interval of predictions; needs no bins."
+        return replace(super().about(), label="Cumulative, range", meaning=meaning, principal=False)
 
     def __post_init__(self) -> None:
-        if self.statistic not in ("mad", "range"):
-            raise InputError(f'statistic must be "mad" or "range", but is {self.statistic!r}.')
+        ECCE(self.statistic)  # Refuses any other.
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare how far the running sum goes with Brownian motion."""

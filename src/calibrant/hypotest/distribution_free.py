@@ -5,13 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.types import FloatArray, Progress, Rng
+from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import SMALLEST_PVALUE, CalibrationTest, check_rows
+from calibrant.hypotest.calibration_test import CalibrationTest, check_rows
 from calibrant.hypotest.events import pair_sums
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.metrics.kernel import SKCE
-from calibrant.results import Description, TestResult
+from calibrant.predictions import effective_rows
+from calibrant.results import TestResult
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,11 @@ class DistributionFreeSKCETest(CalibrationTest):
     NeurIPS 2019.
     """
 
+    label = "Kernel error, bound"
+    meaning = "The same as the SKCE."
+    caution = "Always valid, but with little power: a large p-value says little."
     estimator: SKCE = SKCE()
     bound: float | None = None
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Kernel error, bound",
-            meaning="The same as the SKCE.",
-            caution="Always valid, but with little power: a large p-value says little.",
-        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, SKCE):
@@ -80,7 +77,7 @@ class DistributionFreeSKCETest(CalibrationTest):
             exponent = pairs * max(estimate, 0.0) ** 2 / (2 * bound**2)
             detectable = bound * np.sqrt(-2 * np.log(0.05) / pairs)
         else:
-            n = _effective_rows(data.weights)
+            n = effective_rows(data.weights)
             exponent = 0.5 * max(0.0, np.sqrt(n * estimate / bound) - 1) ** 2
             detectable = bound / n * (1 + np.sqrt(-2 * np.log(0.05))) ** 2
         return TestResult(
@@ -98,11 +95,6 @@ class DistributionFreeSKCETest(CalibrationTest):
         if not isinstance(kernel, JointKernel):
             raise InputError("bound must be given for a kernel that is a function: the largest |h| it can give.")
         return 2 * kernel.bound
-
-
-def _effective_rows(weights: FloatArray) -> float:
-    relative = weights / weights.max()
-    return float(relative.sum() ** 2 / (relative @ relative))
 
 
 def _effective_pairs(weights: FloatArray, size: int) -> float:

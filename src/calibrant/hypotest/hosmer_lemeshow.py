@@ -9,14 +9,20 @@ from numpy.typing import NDArray
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, Progress, Rng
+from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant._core.redraws import count_sums
 from calibrant.binning import Bins, EqualMass
 from calibrant.binning.ties import line_of
 from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import DRAWN_IF_FEW, N_REDRAWS, SMALLEST_PVALUE, BinaryTest, Finding, refuse_certainty
+from calibrant.hypotest.calibration_test import (
+    DRAWN_IF_FEW,
+    N_REDRAWS,
+    BinaryTest,
+    Finding,
+    refuse_certainty,
+)
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 LEAST_EXPECTED = 20.0
 """With fewer expected rows of either outcome, by the harmonic mean over groups, the chi-squared law is rough."""
@@ -75,16 +81,11 @@ class HosmerLemeshowTest(BinaryTest):
     (2.5, 0.2865)
     """
 
+    label = "Hosmer-Lemeshow"
+    meaning = "The frequency in a few groups of equal size; depends on how they are cut."
+    caution = DRAWN_IF_FEW
     n_groups: int = 10
     fitted: bool = False
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Hosmer-Lemeshow",
-            meaning="The frequency in a few groups of equal size; depends on how they are cut.",
-            caution=DRAWN_IF_FEW,
-        )
 
     def __post_init__(self) -> None:
         check_count(self.n_groups, "n_groups")
@@ -201,7 +202,7 @@ class _Groups:
 
     @np.errstate(over="ignore")
     def of_drawn_counts(self, ascending: FloatArray, keys: NDArray[np.uint64]) -> FloatArray:
-        """Return the same sums for drawn numbers of events, (B,), of rows of equal weight in ascending order."""
+        """Return the sums of squares for drawn numbers of events, (B,); rows ascend and have equal weights."""
         sizes = np.bincount(self.cut.index)
         each = sizes + 1
         counts = np.arange(each.sum()) - (each.cumsum() - each).repeat(each)

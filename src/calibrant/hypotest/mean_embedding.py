@@ -8,13 +8,14 @@ import numpy as np
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.blas import one_blas_thread
+from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import SMALLEST_PVALUE, CalibrationTest, check_rows
+from calibrant.hypotest.calibration_test import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.hypotest.events import relative_weights
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics.mean_embedding import UCME
-from calibrant.results import Description, TestResult
+from calibrant.results import TestResult
 
 LEAST_EVENTS = 5.0
 """Directions in which fewer events contribute to the sum of deviations are left out."""
@@ -64,17 +65,12 @@ class CMETest(CalibrationTest):
     D. Widmann, F. Lindsten, D. Zachariah, "Calibration tests beyond classification", ICLR 2021.
     """
 
+    label = "Mean embedding"
+    meaning = "Deviations near a few test locations only."
+    caution = "Its distribution is approximate."
     estimator: UCME = UCME()
     ridge: float = 0.0
     covariance: Literal["predictions", "sample"] = "predictions"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Mean embedding",
-            meaning="Deviations near a few test locations only.",
-            caution="Its distribution is approximate.",
-        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, UCME):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from calibrant._core.library import library
 from calibrant._core.redraws import Rows
 from calibrant._core.twin_draws import draw_labels
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.contract import CalibrationTest
+from calibrant.hypotest.calibration_test import CalibrationTest
 from calibrant.hypotest.evidence.classes import ClassEvidence
 from calibrant.hypotest.evidence.kernel import KernelEvidence
 from calibrant.hypotest.evidence.line import LineEvidence
@@ -165,16 +164,11 @@ class OmnibusTest(CalibrationTest):
     'the spread (too narrow)'
     """
 
-    cells: ClassVar[bool] = True
+    label = "Omnibus"
+    meaning = "Bias, slope, every class, and with less power other shapes, in one p-value; the verdict uses it."
+    caution = "Exact for independent rows."
+    cells = True
     n_resamples: int = 999
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Omnibus",
-            meaning="Bias, slope, every class, and with less power other shapes, in one p-value; the verdict uses it.",
-            caution="Exact for independent rows.",
-        )
 
     def about_data(self, data: object) -> Description:
         """Return how it is presented for data of this kind."""

@@ -8,14 +8,14 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import CalibrationTest, check_rows, monte_carlo_pvalue
+from calibrant.hypotest.calibration_test import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.resampling.redraws import draw_counts
-from calibrant.results import Description, TestResult
+from calibrant.results import TestResult
 
 BLOCK_CELLS, BLOCK_COLUMNS = 4_000_000, 500
 """Replicates are multiplied in blocks of at most this many counts and columns, which limits memory."""
@@ -76,17 +76,12 @@ class AsymptoticSKCETest(CalibrationTest):
     0.005
     """
 
+    label = "Kernel error (SKCE)"
+    meaning = "Miscalibration of whole probability vectors, of any form."
+    caution = "Asymptotic: refused if too few events contribute or weights differ too much."
     kernel: JointKernel | GeneralKernel | None = None
     n_resamples: int = 999
     method: Literal["bootstrap", "spectral"] = "bootstrap"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Kernel error (SKCE)",
-            meaning="Miscalibration of whole probability vectors, of any form.",
-            caution="Asymptotic: refused if too few events contribute or weights differ too much.",
-        )
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)

@@ -1,14 +1,13 @@
 """Spiegelhalter's test of the squared error."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.laws import normal_tail
 from calibrant.exceptions import InputError
-from calibrant.hypotest.contract import (
+from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,
     LEAST_EVENTS,
     BinaryTest,
@@ -18,7 +17,6 @@ from calibrant.hypotest.contract import (
 )
 from calibrant.hypotest.events import effective_events, label_variances
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 
 @dataclass(frozen=True)
@@ -55,16 +53,11 @@ class SpiegelhalterTest(BinaryTest):
     (2.6667, 0.0077, 'over-confident')
     """
 
-    cells: ClassVar[bool] = True
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return Description(
-            label="Spiegelhalter's z",
-            meaning="Over- and under-confidence only; errors that cancel are not seen.",
-            caution=DRAWN_IF_FEW,
-            principal=True,
-        )
+    label = "Spiegelhalter's z"
+    meaning = "Over- and under-confidence only; errors that cancel are not seen."
+    caution = DRAWN_IF_FEW
+    principal = True
+    cells = True
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
         """Return a function that computes the statistic of redrawn labels, if there are few effective events."""

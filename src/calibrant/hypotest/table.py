@@ -4,8 +4,8 @@ from calibrant._border.spellings import meant
 from calibrant._border.types import Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.block import BlockSKCETest
+from calibrant.hypotest.calibration_test import CalibrationTest
 from calibrant.hypotest.consistency import ConsistencyTest
-from calibrant.hypotest.contract import CalibrationTest
 from calibrant.hypotest.cox import CoxTest
 from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest

@@ -9,7 +9,7 @@ from calibrant.intervals import means
 from calibrant.intervals.squared_gaps import squared_gap
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Metric
-from calibrant.metrics.counted import Counted
+from calibrant.metrics.counted import CountedMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
@@ -61,6 +61,6 @@ def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
     return data.copies is None or counted_by_cells(metric, data) is not None
 
 
-def counted_by_cells(metric: Metric, data: Predictions) -> Counted | None:
+def counted_by_cells(metric: Metric, data: Predictions) -> CountedMetric | None:
     """Return the metric as a function of the number of events per cell, or None if it is not one."""
     return metric.prepare_counts(metric.view(data)) if metric.suits(data) else None

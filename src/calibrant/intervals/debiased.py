@@ -5,11 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant._core.laws import normal_quantile, normal_tail
+from calibrant._core.laws import SMALLEST_PVALUE, normal_quantile, normal_tail
 from calibrant.exceptions import InputError
 from calibrant.intervals.limits import Limits, PairLaw
 from calibrant.intervals.squared_gaps import Part, Squares, cross_sums, diagonal_sum, parts_of, square_sums
-from calibrant.intervals.student import TINY
 from calibrant.metrics import Metric, Root
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
@@ -139,7 +138,7 @@ class _Pair(NamedTuple):
         value, error = float(self.rows.sum()), float(np.sqrt(variance)) if self.rows.any() else 0.0
         half = normal_quantile((1 + level) / 2) * error
         deviation = abs(value) / error if error > 0 else (0.0 if value == 0 else np.inf)
-        pvalue = max(2 * normal_tail(deviation), TINY)
+        pvalue = max(2 * normal_tail(deviation), SMALLEST_PVALUE)
         return GapDifference(value, Limits(value - half, value + half), pvalue)
 
     def roots(self, squared: GapDifference, level: float) -> GapDifference:

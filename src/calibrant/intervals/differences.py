@@ -23,8 +23,9 @@ from calibrant.intervals.requirements import (
     has_unequal_weights,
     too_few_wrong,
     too_thin,
+    undetermined,
 )
-from calibrant.intervals.sandwich import INFLUENTIAL, influence_difference, undetermined
+from calibrant.intervals.sandwich import influence_difference
 from calibrant.intervals.squared_gaps import squared_gap
 from calibrant.intervals.student import StudentLaw
 from calibrant.metrics import Metric, Score
@@ -124,7 +125,7 @@ def _known(pair: Pair, level: float, bootstrap: Bootstrap) -> DifferenceLimits |
     if squared_gap(pair.metric) is not None:
         gap = debiased_difference(pair.first, pair.second, pair.metric, level)
         return DifferenceLimits(gap.limits.low, gap.limits.high, gap.pvalue, "debiased")
-    if isinstance(pair.metric, INFLUENTIAL):
+    if "sandwich" in pair.metric.methods:
         law = influence_difference(pair.first, pair.second, pair.metric, bootstrap)
         return _by_law(law, level, "sandwich")
     rows = _of_rows(pair)
@@ -168,7 +169,7 @@ def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
     if has_unequal_weights(pair.first):
         return UNEQUAL
     both = (pair.first, pair.second)
-    if isinstance(pair.metric, INFLUENTIAL) and (reasons := [r for p in both if (r := undetermined(p, pair.metric))]):
+    if "sandwich" in pair.metric.methods and (reasons := [r for p in both if (r := undetermined(p, pair.metric))]):
         return reasons[0]
     if isinstance(pair.metric, SelectiveMetric) and any(_wrong_answers(p, pair.metric) < MANY for p in both):
         return FEW_ANSWERS

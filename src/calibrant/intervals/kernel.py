@@ -51,7 +51,7 @@ def has_short_lengthscale(metric: "SKCE | KCE", data: Predictions) -> bool:
     return bool(kernel.lengthscale < SHORTEST * np.median(kernel.distance.pairwise(some, some)))
 
 
-def has_calm_labels(metric: "SKCE | KCE", data: Predictions) -> bool:
+def has_little_scatter(metric: "SKCE | KCE", data: Predictions) -> bool:
     """Return whether the labels scatter much less than predicted, as they do if predictions are under-confident."""
     seen, expected = _squares(data, metric)
     return seen < LEAST_SCATTER * expected

@@ -12,12 +12,12 @@ from calibrant.intervals.limits import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Score
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, effective_rows
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 
 if TYPE_CHECKING:
-    from calibrant.metrics.forecast_metric import ForecastScore
+    from calibrant.metrics.forecasts.metric import ForecastScore
 
 N_REDRAWS = 20
 """Largest number of redraws of the labels, from which the expected variance of a mean is estimated."""
@@ -25,7 +25,7 @@ N_REDRAWS = 20
 MOST_REDRAWN = 2 * 10**5
 """Largest number of labels redrawn for that: with more rows there are fewer redraws."""
 
-MANY_DECIDING = 1000
+MANY_EFFECTIVE = 1000
 """If more rows than this determine the variance, its expectation is not computed: its share would be below 0.001."""
 
 Redraw: TypeAlias = Callable[[np.random.Generator], Iterator[FloatArray]]
@@ -89,11 +89,11 @@ def hall_laws(
         found.append(
             law_of_sum(float(a.sum()) / total, d / total, lower, skewed=True, copies=1.0 if copies is None else copies)
         )
-    deciding = _deciding(deviations, each)
-    if redraw is None or rng is None or deciding.min() > MANY_DECIDING:
+    effective = _effective_number(deviations, each)
+    if redraw is None or rng is None or effective.min() > MANY_EFFECTIVE:
         return found
     expected = _expected_variances(redraw(rng), weights, bootstrap)
-    errors = _steadied(np.array([[law.error for law in found]]), deviations, expected)[0]
+    errors = _with_expected(np.array([[law.error for law in found]]), deviations, expected)[0]
     return [replace(law, error=float(error)) for law, error in zip(found, errors, strict=True)]
 
 
@@ -157,7 +157,7 @@ def studentised_means(
     equal = ~deviations.any(axis=0)
     errors[:, equal], studentised[:, equal] = 0.0, 0.0
     if redraw is not None:
-        errors = _steadied(errors, deviations, _expected_variances(redraw(rng), weights, bootstrap))
+        errors = _with_expected(errors, deviations, _expected_variances(redraw(rng), weights, bootstrap))
     return [_mean(float(means[0, c]), float(errors[0, c]), studentised[:, c], level) for c in range(m)]
 
 
@@ -189,14 +189,14 @@ def _expected_variances(redrawn: Iterator[FloatArray], weights: FloatArray, boot
     return np.asarray(squares.reshape(len(draws), -1).mean(axis=0))
 
 
-def _steadied(errors: FloatArray, deviations: FloatArray, expected: FloatArray) -> FloatArray:
+def _with_expected(errors: FloatArray, deviations: FloatArray, expected: FloatArray) -> FloatArray:
     """Return standard errors (1, m) to which the expected variance contributes like one further row."""
-    deciding = _deciding(deviations, np.ones(len(deviations)))
-    steadied = np.sqrt((deciding * errors**2 + expected) / (deciding + 1))
-    return np.where(np.isfinite(expected), steadied, errors)
+    effective = _effective_number(deviations, np.ones(len(deviations)))
+    combined = np.sqrt((effective * errors**2 + expected) / (effective + 1))
+    return np.where(np.isfinite(expected), combined, errors)
 
 
-def _deciding(deviations: FloatArray, copies: FloatArray) -> FloatArray:
+def _effective_number(deviations: FloatArray, copies: FloatArray) -> FloatArray:
     """Return the effective number of rows that determine the variance, by column."""
     deviations = deviations / copies[:, None]
     largest = np.abs(deviations).max(axis=0)
@@ -233,9 +233,7 @@ def wilson(data: Data, metric: RowMean, level: float, bootstrap: Bootstrap, rng:
     """Return Wilson's limits of a share, with Kish's effective number of rows; with clusters, those of `hall`."""
     if bootstrap.clusters is not None:
         return hall(data, metric, level, bootstrap, rng)
-    weights = data.weights / data.weights.max()
-    squares = data.squares(weights) if isinstance(data, Predictions) else weights**2
-    trials = weights.sum() ** 2 / np.sum(squares)
+    trials = effective_rows(data.weights, getattr(data, "copies", None))
     low, high = bands.wilson(np.array([metric(data)]), np.array([trials]), level)
     return Limits(float(low[0]), float(high[0]))
 

@@ -11,11 +11,10 @@ from calibrant._border.types import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.intervals import debiased, kernel, means, resampled
-from calibrant.intervals.areas import influence_limits
 from calibrant.intervals.by_chance import has_range, is_positive_by_chance, range_by_chance, under_calibration
 from calibrant.intervals.limits import NO_WIDTH, Limits, Method
 from calibrant.intervals.requirements import what_is_missing
-from calibrant.intervals.squared_gaps import squared_gap
+from calibrant.intervals.sandwich import sandwich
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metric
@@ -26,7 +25,7 @@ from calibrant.results import Interval
 METHODS: Mapping[str, Method] = {
     "hall": means.hall,
     "wilson": means.wilson,
-    "sandwich": influence_limits,
+    "sandwich": sandwich,
     "debiased": debiased.debiased,
     "law": kernel.law,
     "bootstrap-t": means.bootstrap_t,
@@ -38,8 +37,8 @@ METHODS: Mapping[str, Method] = {
 "auto" chooses among the first five, which are formulas without resampling. The last three are used on request only.
 """
 
-RESTRICTED = ("hall", "wilson", "sandwich", "law", "bootstrap-t")
-"""Methods for metrics that list them in `Metric.methods`; "debiased" is for squared gaps, the others suit all."""
+FOR_ALL = ("bca", "percentile")
+"""Methods for any metric; the others are for metrics that list them in `Metric.methods`."""
 
 BY_CHANCE = "chance alone makes such an error positive; rms-debiased can have limits"
 """Why most calibration errors have no limits."""
@@ -157,8 +156,7 @@ def _automatic(metric: Metric, data: object, bootstrap: Bootstrap) -> str | None
 def _by_name(method: str, metric: Metric) -> str:
     if method not in METHODS:
         raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
-    is_gap = squared_gap(metric) is not None
-    if (method in RESTRICTED and method not in metric.methods) or (method == "debiased" and not is_gap):
+    if method not in (*FOR_ALL, *metric.methods):
         raise InputError(f'method="{method}" does not suit {metric!r}. "auto" chooses one that does, if there is one.')
     return method
 

@@ -4,10 +4,9 @@ import math
 from typing import NamedTuple, Self
 
 from calibrant._border.types import FloatArray
-from calibrant._core.laws import normal_quantile, normal_tail
+from calibrant._core.laws import SMALLEST_PVALUE, normal_quantile, normal_tail
 from calibrant._core.roots import root
 from calibrant.intervals.limits import Limits
-from calibrant.intervals.student import TINY
 
 
 class PairedShares(NamedTuple):
@@ -57,7 +56,7 @@ class PairedShares(NamedTuple):
 
     def pvalue(self) -> float:
         """Return the two-sided p-value of the hypothesis that the shares are equal."""
-        return min(1.0, max(2 * normal_tail(abs(self._score(0.0))), TINY))
+        return min(1.0, max(2 * normal_tail(abs(self._score(0.0))), SMALLEST_PVALUE))
 
     def _score(self, difference: float) -> float:
         b, c, n = self

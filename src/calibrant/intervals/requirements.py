@@ -9,12 +9,12 @@ import numpy as np
 from calibrant._border.numerals import as_given, percent, significant
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
-from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
-from calibrant.intervals.sandwich import undetermined
+from calibrant.intervals.kernel import has_little_scatter, has_short_lengthscale, is_known
 from calibrant.intervals.squared_gaps import are_filled, parts_of
-from calibrant.metrics import SKCE, Classwise, Metric, Root
+from calibrant.metrics import SKCE, Classwise, CoxIntercept, CoxSlope, Metric, Root
+from calibrant.metrics.logistic_lines import has_no_best_line
 from calibrant.metrics.selective import SelectiveMetric
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, effective_rows
 from calibrant.resampling.bootstrap import Bootstrap
 
 
@@ -61,6 +61,15 @@ MOST_PAIRED = 2 * 10**9
 MOST_PAIRED_CLASSES = 2 * 10**7
 """Largest n K^2 for limits of an average over classes, whose time grows with it."""
 
+SEPARATED = (
+    "a threshold on the predictions separates the outcomes, or almost does, or all predictions are equal: no one line "
+    "is best"
+)
+"""Why slope and intercept are undetermined."""
+
+ONE_OUTCOME = "only one of the two outcomes occurs"
+"""Why the other metrics with influences are undetermined; the outcomes of areas are right and wrong answers."""
+
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
 DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
@@ -91,7 +100,7 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if has_short_lengthscale(metric, data):
         return "its lengthscale is far below the median distance of the predictions"
     missing = too_few_wrong(data, FEWEST["law"])
-    if not missing and has_calm_labels(metric, data):
+    if not missing and has_little_scatter(metric, data):
         return "the labels scatter less than the predictions say, so limits would be too wide"
     return missing
 
@@ -109,6 +118,15 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
         kind = "wrong and right answers" if isinstance(metric, SelectiveMetric) else "rows of the rarer outcome"
         return _sentence(fewest, kind, data, min(short))
     return undetermined(data, metric)
+
+
+def undetermined(data: Predictions, metric: Metric) -> str:
+    """Say why the data do not determine a finite value of a metric with influences; empty if they do."""
+    view = metric.view(data)
+    if isinstance(metric, (CoxSlope, CoxIntercept)):
+        return SEPARATED if has_no_best_line(view) else ""
+    hits = view.labels[view.weights > 0] == 1
+    return ONE_OUTCOME if hits.all() or not hits.any() else ""
 
 
 def rows_of_outcomes(view: Predictions) -> "list[Rows]":
@@ -220,9 +238,8 @@ UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows de
 
 def missing_for_forecasts(method: str, metric: Metric, data: Forecasts) -> str:
     """Say what limits by the method need for known coverage and these forecasts lack; empty if they lack nothing."""
-    from calibrant.curves.forecasts import effective_rows
-    from calibrant.metrics.forecast_metric import ForecastMetric
-    from calibrant.metrics.forecast_scores import LogScore
+    from calibrant.metrics.forecasts.metric import ForecastMetric
+    from calibrant.metrics.forecasts.scores import LogScore
 
     if not isinstance(metric, ForecastMetric):
         return KERNEL

@@ -18,6 +18,7 @@ from calibrant._core.threads import in_order
 from calibrant.binning import Binning
 from calibrant.exceptions import InputError
 from calibrant.metrics import Classwise, DebiasedSquaredGap, Metric, PerPredictedClass, Root, TopLabel
+from calibrant.metrics.binned import LEAST_PAIRS
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
 
@@ -131,7 +132,7 @@ def _part(view: Predictions, event: IntArray, index: IntArray, share: float) -> 
     index = np.maximum(index, 0)
     mass, squares = (np.bincount(index, copies * power) for power in (weights, weights**2))
     pairs = mass**2 - squares
-    several = pairs > 1e-12 * mass**2  # A bin of one row says nothing about its variance.
+    several = pairs > LEAST_PAIRS * mass**2  # A bin of one row says nothing about its variance.
     coefficient = np.divide(share * mass / total, pairs, out=np.zeros_like(mass), where=several)
     return Part(index, coefficient, weights, view.positive, view.labels - view.positive, event, view.copies)
 

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant._core.laws import student_quantile, student_tail
+from calibrant._core.laws import SMALLEST_PVALUE, student_quantile, student_tail
 from calibrant.intervals.limits import Limits
-
-TINY = float(np.finfo(float).tiny)
-"""Smallest p-value that is reported: none is 0."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +60,11 @@ class StudentLaw:
     def pvalue(self) -> float:
         """Return the two-sided p-value of the hypothesis that the true value is 0."""
         if self.error == 0:
-            return 1.0 if self.value == 0 else TINY
+            return 1.0 if self.value == 0 else SMALLEST_PVALUE
         # Beyond 1e50 standard errors the p-value is the least one, and the cube might overflow.
         deviation, k = float(np.clip(self.value / self.error, -1e50, 1e50)), self.skewness
         transformed = deviation + k * deviation**2 / 3 + k**2 * deviation**3 / 27 + k / 6
-        return min(1.0, max(2 * student_tail(abs(transformed), self.freedom), TINY))
+        return min(1.0, max(2 * student_tail(abs(transformed), self.freedom), SMALLEST_PVALUE))
 
     def _deviation(self, quantile: float) -> float:
         """Return the T that Hall's transformation maps to the quantile."""

@@ -72,7 +72,7 @@ class ExponentialKernel(RadialKernel):
 
     distance: Distance = TotalVariation()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[Radial] = "exponential"
+    profile = "exponential"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class GaussianKernel(RadialKernel):
 
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[Radial] = "gaussian"
+    profile = "gaussian"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class GammaExponentialKernel(RadialKernel):
     gamma: float = 1.0
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[Radial] = "gamma-exponential"
+    profile = "gamma-exponential"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,7 +130,7 @@ class Matern32Kernel(RadialKernel):
 
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[Radial] = "matern32"
+    profile = "matern32"
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Matern52Kernel(RadialKernel):
 
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[Radial] = "matern52"
+    profile = "matern52"
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class RationalQuadraticKernel(RadialKernel):
     alpha: float = 1.0
     distance: Distance = Euclidean()
     lengthscale: Lengthscale = 1.0
-    profile: ClassVar[Radial] = "rational-quadratic"
+    profile = "rational-quadratic"
 
     def __post_init__(self) -> None:
         super().__post_init__()

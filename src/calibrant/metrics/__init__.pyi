@@ -14,19 +14,19 @@ from calibrant.metrics.costs import Costs as Costs, ExpectedCost as ExpectedCost
 from calibrant.metrics.debiased import DebiasedECE as DebiasedECE
 from calibrant.metrics.segments import segment_decomposition as segment_decomposition
 from calibrant.metrics.dirichlet import DirichletECE as DirichletECE
-from calibrant.metrics.forecast_calibration import ENCE as ENCE, QuantileCalibration as QuantileCalibration
-from calibrant.metrics.forecast_intervals import (
+from calibrant.metrics.forecasts.calibration import ENCE as ENCE, QuantileCalibration as QuantileCalibration
+from calibrant.metrics.forecasts.intervals import (
     IntervalCoverage as IntervalCoverage,
     IntervalWidth as IntervalWidth,
     Sharpness as Sharpness,
 )
-from calibrant.metrics.forecast_scores import (
+from calibrant.metrics.forecasts.scores import (
     CRPS as CRPS,
     IntervalScore as IntervalScore,
     LogScore as LogScore,
     PinballLoss as PinballLoss,
 )
-from calibrant.metrics.forecast_table import FORECAST_METRICS as FORECAST_METRICS
+from calibrant.metrics.forecasts.table import FORECAST_METRICS as FORECAST_METRICS
 from calibrant.metrics.kde import KdeECE as KdeECE
 from calibrant.metrics.kernel import SKCE as SKCE
 from calibrant.metrics.kernel_metric import Affordable as Affordable
@@ -36,7 +36,7 @@ from calibrant.metrics.per_predicted_class import PerPredictedClass as PerPredic
 from calibrant.metrics.logistic import CoxIntercept as CoxIntercept, CoxSlope as CoxSlope, InTheLarge as InTheLarge
 from calibrant.metrics.mean_embedding import UCME as UCME
 from calibrant.metrics.metric import Metric as Metric
-from calibrant.metrics.murphy import decompose as decompose, Reliability as Reliability, Resolution as Resolution
+from calibrant.metrics.decomposition import decompose as decompose, Reliability as Reliability, Resolution as Resolution
 from calibrant.metrics.pooled import ECCE as ECCE
 from calibrant.metrics.scores import (
     Accuracy as Accuracy,

@@ -2,8 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import ClassEvents, bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.metrics.counted import BinnedCells, Counted
+from calibrant.metrics.counted import BinnedCells, CountedMetric
 from calibrant.metrics.metric import Measured, Metric, check_norm, relative, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
+
+LEAST_PAIRS = 1e-12
+"""A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
 
 
 class BinnedMetric(Metric):
@@ -26,6 +29,9 @@ class BinnedMetric(Metric):
     accepts = "binary"
     measures: ClassVar[Measured] = "calibration"
     bins: Binning
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
 
     @abstractmethod
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
@@ -79,14 +85,14 @@ class BinnedMetric(Metric):
         total = view.weights.sum(keepdims=True)
         return lambda hits: self.combine(total, mass, predicted, hits)
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""
         rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
             return None
         mass, predicted = rows.totals(rows.weights), rows.totals(rows.weights * rows.cells.probs)
         hits, total = rows.sums(rows.weights), np.array(rows.total)
-        return Counted(rows.cells, lambda counts: self.combine(total, mass, predicted, hits(counts)))
+        return CountedMetric(rows.cells, lambda counts: self.combine(total, mass, predicted, hits(counts)))
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), without a pass over the rows for each class."""
@@ -101,7 +107,7 @@ class BinnedMetric(Metric):
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Say how many bins hold weight."""
-        return {"bins_used": int((bin_sums_of(self.view(predictions), self.bins)[0] > 0).sum())}
+        return {"bins_used": bins_used(self.view(predictions), self.bins)}
 
 
 @dataclass(frozen=True)
@@ -135,28 +141,32 @@ class ECE(BinnedMetric):
     0.25
     """
 
+    label = "ECE"
+    meaning = "Expected calibration error: the gap between prediction and frequency, averaged over bins of equal width."
     bins: Binning = EqualWidth(15)
     norm: float = 1
 
     def about(self) -> Description:
         """Return the description that readers see."""
+        found = super().about()
+        if self == ECE():
+            return replace(found, principal=True)
         if self.norm == np.inf:
-            return self._presented("ECE, maximum", "The largest gap of any bin, even of one with few rows.")
+            return replace(
+                found, label="ECE, maximum", meaning="The largest gap of any bin, even of one with few rows."
+            )
         if self.norm != 1:
             name = "root mean square" if self.norm == 2 else f"norm {as_given(self.norm)}"
-            return self._presented(
-                f"ECE, {name}", "As ECE, but gaps are raised to a power, so that large ones weigh more."
-            )
-        if not isinstance(self.bins, EqualWidth):
-            return self._presented("ECE, equal mass", "As ECE, but every bin holds the same share of the rows.")
-        return self._presented(
-            "ECE" if self == ECE() else f"ECE, {self.bins.n_bins} bins",
-            "Expected calibration error: the gap between prediction and frequency, averaged over bins of equal width.",
-            principal=self == ECE(),
+            meaning = "As ECE, but gaps are raised to a power, so that large ones weigh more."
+            return replace(found, label=f"ECE, {name}", meaning=meaning)
+        if isinstance(self.bins, EqualWidth):
+            return replace(found, label=f"ECE, {self.bins.n_bins} bins")
+        return replace(
+            found, label="ECE, equal mass", meaning="As ECE, but every bin holds the same share of the rows."
         )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
+        super().__post_init__()
         check_norm(self.norm, largest=True)
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
@@ -196,19 +206,14 @@ class ChanceECE(Metric):
     (0.0282, 0.0)
     """
 
+    label = "ECE by chance"
+    meaning = "The ECE that a perfectly calibrated model with the same predictions has on average."
     family = "binned"
     accepts = "binary"
-    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
+    better = "none"
     measures = "chance"
-    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
+    weights = "pairs"
     bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "ECE by chance",
-            "The ECE that a perfectly calibrated model with the same predictions has on average.",
-        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
@@ -236,6 +241,11 @@ def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binnin
             f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), or a number of bins, but is {bins!r}."
         )
     return bins
+
+
+def bins_used(view: Predictions, bins: Binning) -> int:
+    """Return the number of bins that hold weight."""
+    return int((bin_sums_of(view, bins)[0] > 0).sum())
 
 
 def bin_ratio(numerator: FloatArray, mass: FloatArray) -> FloatArray:

@@ -1,8 +1,7 @@
 """Measures of clinical prediction models that compare predictions with a smooth calibration curve, and O/E."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from calibrant.results import Description
 class CurveGaps(PooledMetric):
     """A summary of the distances between the predictions and a calibration curve."""
 
+    group = CLINICAL
     family = "smooth"
     measures = "calibration"
     curve: Smoother
@@ -62,13 +62,9 @@ class ICI(CurveGaps):
     0.1
     """
 
+    label = "ICI"
+    meaning = "Integrated calibration index: the mean distance from a smooth calibration curve."
     curve: Smoother = Loess()
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "ICI", "Integrated calibration index: the mean distance from a smooth calibration curve.", group=CLINICAL
-        )
 
     def __post_init__(self) -> None:
         _check_curve(self.curve)
@@ -104,13 +100,14 @@ class GapQuantile(CurveGaps):
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        if self.q == 1:
-            return self._presented(
-                "Emax", "The largest distance of a prediction from a smooth calibration curve.", group=CLINICAL
-            )
         share = as_given(100 * self.q)
-        meaning = f"The distance from a smooth calibration curve that {share}% of the rows do not exceed."
-        return self._presented(f"E{share}", meaning, group=CLINICAL)
+        label, meaning = (
+            f"E{share}",
+            f"The distance from a smooth calibration curve that {share}% of the rows do not exceed.",
+        )
+        if self.q == 1:
+            label, meaning = "Emax", "The largest distance of a prediction from a smooth calibration curve."
+        return replace(super().about(), label=label, meaning=meaning)
 
     def __post_init__(self) -> None:
         if isinstance(self.q, bool) or not isinstance(self.q, (int, float)) or not 0 <= self.q <= 1:
@@ -142,20 +139,14 @@ class ObservedExpectedRatio(Metric):
     1.5
     """
 
+    label = "O/E ratio"
+    meaning = "Observed over expected events: 1 is right, above 1 the predictions are too low."
+    group = CLINICAL
     family = "score"
     accepts = "binary"
-    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
+    better = "none"
     measures = "calibration"
-    limits: ClassVar[str | None] = "sandwich"
-    methods: ClassVar[tuple[str, ...]] = ("sandwich",)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "O/E ratio",
-            "Observed over expected events: 1 is right, above 1 the predictions are too low.",
-            group=CLINICAL,
-        )
+    methods = ("sandwich",)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B ratios."""

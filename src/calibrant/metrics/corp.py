@@ -1,14 +1,14 @@
 """Parts of a score by isotonic recalibration (CORP): miscalibration, discrimination, refinement."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.counted import Counted
+from calibrant.metrics.counted import CountedMetric
 from calibrant.metrics.metric import PARTS, Metric
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.scores import NLL, Score, SquaredError
@@ -17,7 +17,7 @@ from calibrant.results import Description
 
 ScoreName = Literal["squared-error", "log"]
 
-SCORES: dict[str, Score] = {"squared-error": SquaredError(), "log": NLL()}
+DECOMPOSABLE: dict[str, Score] = {"squared-error": SquaredError(), "log": NLL()}
 """The scores that can be decomposed."""
 
 _SCORE_NAMES = {"squared-error": "squared error", "log": "log loss"}
@@ -25,7 +25,7 @@ _SCORE_NAMES = {"squared-error": "squared error", "log": "log loss"}
 
 def check_score(score: object) -> None:
     """Refuse scores that have no decomposition here."""
-    if score not in SCORES:
+    if score not in DECOMPOSABLE:
         raise InputError(f'score must be "squared-error" or "log", but is {score!r}.')
 
 
@@ -46,16 +46,18 @@ AT_MOST = "rows_at_most"
 """Key in the details of an estimate from cells: an upper bound for the value that the rows would give."""
 
 
-def at_most(name: str, mass: FloatArray, hits: FloatArray, scores: Mapping[str, float]) -> float | None:
-    r"""Return an upper bound for a part of a score if only cells of rows are known; None for other metrics.
+def at_most(
+    part: "Miscalibration | Discrimination", mass: FloatArray, hits: FloatArray, scores: Mapping[str, float]
+) -> float:
+    r"""Return an upper bound for a part of a score if only cells of rows are known.
 
     Parameters
     ----------
-    name : str
+    part : Miscalibration or Discrimination
     mass, hits : ndarray of shape (m,)
         Weights and weighted events in ascending order, two entries per cell: rows without the event, then rows with it.
     scores : mapping of str to float
-        Mean scores of the rows, by the names of SCORES.
+        Mean scores of the rows, by the names of DECOMPOSABLE.
 
     Notes
     -----
@@ -68,24 +70,12 @@ def at_most(name: str, mass: FloatArray, hits: FloatArray, scores: Mapping[str, 
     Examples
     --------
     >>> mass, hits = np.array([1.0, 1.0]), np.array([0.0, 1.0])  # Two rows of a cell, predictions near 1/2.
-    >>> at_most("miscalibration", mass, hits, {"squared-error": 0.25})
+    >>> at_most(Miscalibration(), mass, hits, {"squared-error": 0.25})
     0.25
     """
-    if name not in _PARTS:
-        return None
-    score, is_discrimination = _PARTS[name]
-    pools = Pools(mass, mass, hits)
-    whole = uncertainty(pools, score) if is_discrimination else scores.get(score, np.inf)
+    pools, score = Pools(mass, mass, hits), part.score
+    whole = uncertainty(pools, score) if isinstance(part, Discrimination) else scores.get(score, np.inf)
     return float(max(0.0, whole - refinement(pools, score)))
-
-
-_PARTS: dict[str, tuple[ScoreName, bool]] = {
-    "miscalibration": ("squared-error", False),
-    "miscalibration-log": ("log", False),
-    "discrimination": ("squared-error", True),
-    "discrimination-log": ("log", True),
-}
-"""Parts of scores by name: the score, and whether the part is the discrimination."""
 
 
 def uncertainty(pools: Pools, score: ScoreName) -> float:
@@ -98,16 +88,17 @@ def uncertainty(pools: Pools, score: ScoreName) -> float:
 class _ScorePart(PooledMetric):
     """A part of a mean score, by isotonic recalibration."""
 
+    group = PARTS
     family = "binned"
     score: ScoreName = "squared-error"
 
+    def about(self) -> Description:
+        """Return the description that readers see; ``{score}`` in `meaning` stands for the name of the score."""
+        label = self.label if self.score == "squared-error" else f"{self.label}, {self.score}"
+        return replace(super().about(), label=label, meaning=self.meaning.format(score=_SCORE_NAMES[self.score]))
+
     def __post_init__(self) -> None:
         check_score(self.score)
-
-    def _part(self, name: str, meaning: str) -> Description:
-        """Return how the part is presented; ``{score}`` in the meaning stands for the name of the score."""
-        label = name if self.score == "squared-error" else f"{name}, {self.score}"
-        return self._presented(label, meaning.format(score=_SCORE_NAMES[self.score]), group=PARTS)
 
 
 @dataclass(frozen=True)
@@ -130,11 +121,9 @@ class Refinement(_ScorePart):
     0.125
     """
 
+    label = "Refinement loss"
+    meaning = "The {score} that remains after isotonic recalibration."
     measures = "accuracy"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._part("Refinement loss", "The {score} that remains after isotonic recalibration.")
 
     def combine(self, pools: Pools) -> float:
         """Return the mean score of the recalibrated predictions."""
@@ -161,12 +150,10 @@ class Discrimination(_ScorePart):
     0.125
     """
 
-    better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
+    label = "Discrimination"
+    meaning = "How much the order of the predictions lowers the {score} (CORP)."
+    better = "higher"
     measures = "accuracy"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._part("Discrimination", "How much the order of the predictions lowers the {score} (CORP).")
 
     def combine(self, pools: Pools) -> float:
         """Return the uncertainty less the refinement loss."""
@@ -202,11 +189,9 @@ class Miscalibration(_ScorePart):
     0.101667
     """
 
+    label = "Miscalibration"
+    meaning = "How much isotonic recalibration would lower the {score} (CORP)."
     measures = "calibration"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._part("Miscalibration", "How much isotonic recalibration would lower the {score} (CORP).")
 
     def combine(self, pools: Pools) -> float:
         """Return the refinement loss, which `value` and `prepare` subtract from the score."""
@@ -214,11 +199,11 @@ class Miscalibration(_ScorePart):
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
-        return max(0.0, SCORES[self.score](self.view(data)) - super().value(data))
+        return max(0.0, DECOMPOSABLE[self.score](self.view(data)) - super().value(data))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; predictions are sorted once."""
-        score, rest = SCORES[self.score].prepare(self.view(predictions)), super().prepare(predictions)
+        score, rest = DECOMPOSABLE[self.score].prepare(self.view(predictions)), super().prepare(predictions)
         return lambda weights: np.maximum(0.0, score(weights) - rest(weights))
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
@@ -226,7 +211,7 @@ class Miscalibration(_ScorePart):
         view = self.view(predictions)
         rest = super().prepare_labels(predictions)
         event = self.event_class(predictions)
-        losses = [SCORES[self.score].per_row(view.with_labels(np.full(view.n_samples, y))) for y in (0, 1)]
+        losses = [DECOMPOSABLE[self.score].per_row(view.with_labels(np.full(view.n_samples, y))) for y in (0, 1)]
         share = view.weights / view.weights.sum()
 
         def evaluate(labels: IntArray) -> FloatArray:
@@ -236,6 +221,6 @@ class Miscalibration(_ScorePart):
 
         return evaluate
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return what `Metric` does: the score needs the rows of each cell with either label."""
         return Metric.prepare_counts(self, predictions)

@@ -1,9 +1,8 @@
 """What decisions at a threshold cost, and what they are worth."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from numbers import Real
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -149,19 +148,20 @@ class NetBenefit(Score):
     0.4375
     """
 
-    threshold: float
-    better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
+    label = "Net benefit"
+    group = DECISIONS
+    better = "higher"
     measures = "both"
+    threshold: float
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        meaning = (
-            f"Worth of acting where the probability is at least {as_given(self.threshold)}, in events acted on per row."
-        )
-        return self._presented("Net benefit", meaning, group=DECISIONS)
+        place = as_given(self.threshold)
+        meaning = f"Worth of acting where the probability is at least {place}, in events acted on per row."
+        return replace(super().about(), meaning=meaning)
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return 1 for a true positive, minus the odds of the threshold for a false one, and 0 without action."""
@@ -193,9 +193,11 @@ class ExpectedCost(Score):
     1.0
     """
 
+    label = "Expected cost"
+    group = DECISIONS
+    measures = "both"
     costs: Costs
     threshold: float | None = None
-    measures = "both"
 
     def __post_init__(self) -> None:
         if not isinstance(self.costs, Costs):
@@ -211,7 +213,7 @@ class ExpectedCost(Score):
     def about(self) -> Description:
         """Return the description that readers see."""
         meaning = f"Mean cost per row of acting where the probability is at least {significant(self.cut, 4)}."
-        return self._presented("Expected cost", meaning, group=DECISIONS)
+        return replace(super().about(), meaning=meaning)
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return the cost of the decision about each row."""

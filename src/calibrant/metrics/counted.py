@@ -1,4 +1,4 @@
-"""Metrics as functions of event counts in fine cells of rows: quick redraws for many rows."""
+"""Metrics as functions of event counts in fine cells of rows: fast redraws for many rows."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Self
@@ -11,8 +11,8 @@ from calibrant.predictions import Predictions
 from calibrant.resampling.event_counts import EventCells, fine_cells
 
 
-class Counted(NamedTuple):
-    """Cells of rows, and the map from their event counts, (C, B), to B values of a metric."""
+class CountedMetric(NamedTuple):
+    """A metric of binary predictions, as the map from event counts in cells of rows, (C, B), to B values."""
 
     cells: EventCells
     evaluate: Evaluator
@@ -25,10 +25,10 @@ def cells_of_copies(view: Predictions) -> EventCells:
     return cells
 
 
-def counted_anew(view: Predictions, value: Callable[[Predictions], float]) -> Counted:
-    """Return a metric of the cells of a sketch as a function of their event counts.
+def as_counted_metric(view: Predictions, value: Callable[[Predictions], float]) -> CountedMetric:
+    """Return any metric of the cells of a sketch as a function of their event counts.
 
-    Each redraw is made into predictions with two rows per cell, without the event and with it.
+    For each redraw, predictions are built with two rows per cell, one without the event and one with it.
     """
     cells = cells_of_copies(view)
     first = cells.order[cells.starts]
@@ -42,7 +42,7 @@ def counted_anew(view: Predictions, value: Callable[[Predictions], float]) -> Co
             probs[kept], labels[kept], (weights * copies)[kept], view.classes, copies=copies[kept]
         )
 
-    return Counted(cells, lambda counts: np.array([value(redrawn(events)) for events in counts.T]))
+    return CountedMetric(cells, lambda counts: np.array([value(redrawn(events)) for events in counts.T]))
 
 
 class BinnedCells(NamedTuple):

@@ -2,25 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.metrics.binned import BinnedMetric, as_binning, bin_ratio
-from calibrant.metrics.counted import BinnedCells, Counted
+from calibrant.metrics.binned import LEAST_PAIRS, as_binning, bin_ratio, bins_used
+from calibrant.metrics.counted import BinnedCells, CountedMetric
 from calibrant.metrics.metric import Metric, relative
 from calibrant.predictions import Predictions
-from calibrant.results import Description
-
-ONE_ROW = 1e-9
-"""A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
 
 
 @dataclass(frozen=True)
-class DebiasedECE(BinnedMetric):
+class DebiasedECE(Metric):
     r"""Root-mean-square calibration error with the bias of chance removed.
 
     Parameters
@@ -51,21 +46,16 @@ class DebiasedECE(BinnedMetric):
     0.8
     """
 
-    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
+    label = "ECE, debiased"
+    meaning = "The root-mean-square error without the part that chance adds; 0 if chance explains all."
+    family = "binned"
+    accepts = "binary"
+    measures = "calibration"
+    weights = "pairs"
     bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "ECE, debiased", "The root-mean-square error without the part that chance adds; 0 if chance explains all."
-        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualMass))
-
-    def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
-        """Return the root of D for weights of 1, or 0 where D is negative."""
-        return self._root(_squared(total, mass, mass, predicted, hits))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
@@ -89,26 +79,20 @@ class DebiasedECE(BinnedMetric):
         total = weights.sum(axis=0)
         return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == event)))
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""
         rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
             return None
         weights, hits, total = rows.weights, rows.sums(rows.weights), np.array(rows.total)
         mass, squares, predicted = (rows.totals(part) for part in (weights, weights**2, weights * rows.cells.probs))
-        return Counted(rows.cells, lambda counts: self._root(_squared(total, mass, squares, predicted, hits(counts))))
-
-    def prepare_classes(self, predictions: Predictions) -> Evaluator | None:
-        """Prepare each class by itself, as `Metric` does: the bins also need sums of squared weights."""
-        return Metric.prepare_classes(self, predictions)
-
-    def class_values(self, predictions: Predictions) -> FloatArray:
-        """Return the value of every class against the rest, (K,), class by class for the same reason."""
-        return Metric.class_values(self, predictions)
+        return CountedMetric(
+            rows.cells, lambda counts: self._root(_squared(total, mass, squares, predicted, hits(counts)))
+        )
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give D with its sign."""
-        return {**super().details(predictions), "squared": float(self._squared(predictions))}
+        """Give the number of bins that hold weight, and D with its sign."""
+        return {"bins_used": bins_used(self.view(predictions), self.bins), "squared": float(self._squared(predictions))}
 
     def _squared(self, predictions: Predictions) -> FloatArray:
         """Return D at the data's own weights."""
@@ -143,6 +127,6 @@ def _squared(
     """Return D from the sums of the weights, of their squares, and of the weighted predictions and labels."""
     gaps, frequency = bin_ratio(predicted - hits, mass), bin_ratio(hits, mass)
     pairs = mass**2 - squares  # The weight of pairs of different rows: 0 up to rounding for a single row.
-    several = pairs > ONE_ROW * mass**2
+    several = pairs > LEAST_PAIRS * mass**2
     bias = np.divide(frequency * (1 - frequency) * squares, pairs, out=np.zeros_like(gaps), where=several)
     return np.where(several, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total

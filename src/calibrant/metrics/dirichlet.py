@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from calibrant.metrics.gaps import over_rows_with_neighbours
 from calibrant.metrics.metric import Metric, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
-from calibrant.results import Description, Estimate
+from calibrant.results import Estimate
 from calibrant.smoothing.bandwidth import minimise
 from calibrant.smoothing.kernel_regression import check_bandwidth
 
@@ -74,20 +74,15 @@ class DirichletECE(Metric):
     0.8
     """
 
-    cells: ClassVar[bool] = False
+    label = "Dirichlet ECE"
+    meaning = "The KDE-ECE of whole probability vectors, summed over classes; mostly chance with many classes."
+    cells = False
     family = "smooth"
     measures = "calibration"
     weights = "pairs"
     bandwidth: float | Literal["loo"] = "loo"
     norm: float = 1
     most_rows: int = 5000
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Dirichlet ECE",
-            "The KDE-ECE of whole probability vectors, summed over classes; mostly chance with many classes.",
-        )
 
     def __post_init__(self) -> None:
         if self.bandwidth != "loo":
@@ -157,10 +152,10 @@ class DirichletECE(Metric):
         totals = np.zeros((4, 1))
         for targets, probs, hits in blocks:
             mass = hits.sum(axis=2)
-            lonely = mass <= 0
-            frequency = hits / np.where(lonely, 1.0, mass)[:, :, None]
+            isolated = mass <= 0
+            frequency = hits / np.where(isolated, 1.0, mass)[:, :, None]
             gaps = (np.abs(frequency - probs[:, None, :]) ** self.norm).sum(axis=2)
-            counted, others = (np.where(lonely == alone, weights[targets], 0.0) for alone in (False, True))
+            counted, others = (np.where(isolated == alone, weights[targets], 0.0) for alone in (False, True))
             totals = totals + np.array([(counted * gaps).sum(0), counted.sum(0), (others * gaps).sum(0), others.sum(0)])
         return root(over_rows_with_neighbours(*totals), self.norm)
 

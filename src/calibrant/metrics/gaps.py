@@ -36,7 +36,7 @@ def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, shar
 
 
 def plain_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, share: float = 1.0) -> "PlainGaps":
-    """Return the same in NumPy, which is as quick for one column."""
+    """Return the gaps of `row_gaps` computed in NumPy, which is as quick for one column."""
     combine = over_rows_with_neighbours if drop else over_all_rows
     return PlainGaps(sums.leave_one_out, positions, norm, _least(sums, positions, share), combine)
 
@@ -116,17 +116,17 @@ class PlainGaps:
         mass = self.sum(own)
         return in_blocks(lambda some: self.values(self.sum(own * some), mass, own), self._block)(hits)
 
-    def lonely(self, mass: FloatArray, weights: FloatArray) -> BoolArray:
+    def are_isolated(self, mass: FloatArray, weights: FloatArray) -> BoolArray:
         """Return which targets have no neighbours, (targets, B), given the mass of these and weights (n, B)."""
         return np.asarray(mass <= self.least[:, None] * weights.mean(axis=0))
 
     def values(self, hits: FloatArray, mass: FloatArray, weights: FloatArray) -> FloatArray:
         """Return B values from the kernel sums of events and of weights, (targets, B), and weights (n, B)."""
-        lonely = self.lonely(mass, weights)
-        frequency = np.clip(hits / np.where(lonely, 1.0, mass), 0.0, 1.0)
-        gaps = np.abs(np.where(lonely, 0.0, frequency) - self.targets[:, None]) ** self.norm
+        isolated = self.are_isolated(mass, weights)
+        frequency = np.clip(hits / np.where(isolated, 1.0, mass), 0.0, 1.0)
+        gaps = np.abs(np.where(isolated, 0.0, frequency) - self.targets[:, None]) ** self.norm
         shares = weights if self.shares is None else mass * self.shares
-        counted, others = np.where(lonely, 0.0, shares), np.where(lonely, shares, 0.0)
+        counted, others = np.where(isolated, 0.0, shares), np.where(isolated, shares, 0.0)
         sums = ((counted * gaps).sum(axis=0), counted.sum(axis=0), (others * gaps).sum(axis=0), others.sum(axis=0))
         return self.combine(*sums)
 

@@ -11,7 +11,7 @@ from calibrant._core.quantiles import median
 from calibrant._core.threads import in_order
 from calibrant.binning.ties import comparable, line_of
 from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps, share_of_rows
-from calibrant.metrics.metric import Metric, Together, Weights, check_norm, root
+from calibrant.metrics.metric import ClassRows, Metric, SharedBandwidths, Weights, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 from calibrant.smoothing.bandwidth import Rule, bandwidth_of, limits_of_search
@@ -101,6 +101,8 @@ class KdeECE(Metric):
     0.55
     """
 
+    label = "KDE-ECE"
+    meaning = "As ECE, with the frequency among rows of similar prediction in place of bins."
     family = "smooth"
     accepts = "binary"
     measures = "calibration"
@@ -113,11 +115,7 @@ class KdeECE(Metric):
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        return self._presented(
-            "KDE-ECE",
-            "As ECE, with the frequency among rows of similar prediction in place of bins.",
-            principal=self.norm == 1,
-        )
+        return replace(super().about(), principal=self.norm == 1)
 
     def __post_init__(self) -> None:
         choices = {"kernel": KernelName, "boundary": Boundary, "isolated": Isolated, "form": Form}
@@ -146,14 +144,14 @@ class KdeECE(Metric):
             return float(self.bandwidth)
         return bandwidth_of(view, self.bandwidth, self.kernel, self.boundary)
 
-    def fit_together(self, predictions: Predictions, rows: Literal["all", "predicted"]) -> Together | None:
+    def fit_shared_bandwidth(self, predictions: Predictions, rows: ClassRows) -> SharedBandwidths | None:
         """Choose a shared bandwidth for more than 32 classes, if the rule searches; see the notes."""
         if self.bandwidth not in ("cv", "loo") or predictions.n_classes <= MOST_SEARCHED_CLASSES:
             return None
         choose = self._of_all_rows if rows == "all" else self._of_predicted_rows
         return predictions.once(("together", self, rows), lambda: choose(predictions))
 
-    def _of_all_rows(self, predictions: Predictions) -> Together:
+    def _of_all_rows(self, predictions: Predictions) -> SharedBandwidths:
         """Search on a few classes, at equal steps in the order of their expected frequency."""
         frequencies = np.average(predictions.probs, axis=0, weights=predictions.weights)
         expected = np.argsort(comparable(frequencies), kind="stable")
@@ -161,9 +159,9 @@ class KdeECE(Metric):
         widths = in_order(lambda c: self._bandwidth(predictions.one_vs_rest(c)), some)
         bandwidth = median(np.array(list(widths)))
         members = (replace(self, bandwidth=bandwidth),) * predictions.n_classes
-        return Together(members, {"bandwidth": bandwidth})
+        return SharedBandwidths(members, {"bandwidth": bandwidth})
 
-    def _of_predicted_rows(self, predictions: Predictions) -> Together:
+    def _of_predicted_rows(self, predictions: Predictions) -> SharedBandwidths:
         whole = self._bandwidth(predictions.top_label())
         present = predictions.weights > 0
         counts = np.bincount(predictions.predicted[present], minlength=predictions.n_classes)
@@ -172,7 +170,7 @@ class KdeECE(Metric):
         widest = limits_of_search(Sample.of_view(predictions.top_label()), self.kernel)[1]
         widths = np.minimum(whole * growth, widest).tolist()
         members = tuple(replace(self, bandwidth=h) if c else self for h, c in zip(widths, counts.tolist(), strict=True))
-        return Together(members, {"bandwidth": whole})
+        return SharedBandwidths(members, {"bandwidth": whole})
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the bandwidth is that of the data's own weights."""
@@ -209,13 +207,13 @@ class KdeECE(Metric):
         sums, weights = self._sums(view), view.weights[:, None]
         gaps = plain_gaps(sums, view.positive, self.norm, drop=self.isolated == "drop", share=share_of_rows(view))
         hits, mass = np.hsplit(sums.leave_one_out(np.hstack([weights * view.labels[:, None], weights])), 2)
-        lonely = gaps.lonely(mass, weights) & (weights > 0)
-        return float(root(gaps.values(hits, mass, weights), self.norm)[0]), int(lonely.sum())
+        isolated = gaps.are_isolated(mass, weights) & (weights > 0)
+        return float(root(gaps.values(hits, mass, weights), self.norm)[0]), int(isolated.sum())
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), with the bandwidths that are chosen for them."""
-        together = self.fit_together(predictions, "all")
-        members = together.members if together else (self,) * predictions.n_classes
+        shared = self.fit_shared_bandwidth(predictions, "all")
+        members = shared.members if shared else (self,) * predictions.n_classes
 
         def value(c: int) -> float:
             return members[c](predictions.one_vs_rest(c))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,12 +15,11 @@ from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
-from calibrant.metrics.counted import Counted, counted_anew
+from calibrant.metrics.counted import CountedMetric, as_counted_metric
 from calibrant.metrics.kernel_metric import Affordable, KernelMetric, monte_carlo_error
-from calibrant.metrics.metric import KERNEL, Metric, Weights, relative
+from calibrant.metrics.metric import Metric, Weights, relative
 from calibrant.metrics.redrawn import RedrawnPairs, per_pair, relabelled
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 MOST_SORTED = 2_000_000
 """Largest number of rows of two classes that are sorted for sums over all pairs of them."""
@@ -74,8 +72,11 @@ class SKCE(KernelMetric):
     -0.7358
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("law",)
-    cells: ClassVar[bool] = True
+    label = "SKCE"
+    meaning = "Squared kernel calibration error over all classes at once; may be negative by chance."
+    principal = True
+    methods = ("law",)
+    cells = True
     kernel: JointKernel | GeneralKernel | None = None
     unbiased: bool = True
     blocksize: int | Callable[[int], int] | None = None
@@ -85,15 +86,6 @@ class SKCE(KernelMetric):
         """Return whether copies are admitted: cells give sums over all pairs, but not blocks or random waves."""
         whole = self.features is None and (self.blocksize is None or isinstance(self.blocksize, Affordable))
         return whole or getattr(data, "copies", None) is None
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "SKCE",
-            "Squared kernel calibration error over all classes at once; may be negative by chance.",
-            group=KERNEL,
-            principal=True,
-        )
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
@@ -110,7 +102,7 @@ class SKCE(KernelMetric):
         return "pairs" if self.unbiased else "frequency"
 
     @property
-    def limits(self) -> str | None:  # type: ignore[override]  # likewise
+    def limits(self) -> str | None:
         """The law of the unbiased estimate is known."""
         return "law" if self.unbiased else None
 
@@ -198,11 +190,11 @@ class SKCE(KernelMetric):
             return relabelled(data, kernel, unbiased=self.unbiased)
         return self._redrawn(data, kernel)
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in the cells of a sketch to values; redraws share the lengthscale."""
         if predictions.copies is None:
             return None
-        return counted_anew(predictions, replace(self, kernel=tune(self.kernel, predictions)))
+        return as_counted_metric(predictions, replace(self, kernel=tune(self.kernel, predictions)))
 
     def details(self, data: Data) -> Mapping[str, object]:
         """Give the lengthscale, the block size if it is not the whole, and the Monte Carlo error if there is one."""

@@ -1,7 +1,6 @@
 """Base class of kernel metrics, Monte Carlo errors, and a block size that bounds the time."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from calibrant._border.types import FloatArray
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
-from calibrant.metrics.metric import Metric
+from calibrant.metrics.metric import KERNEL, Metric
 from calibrant.predictions import Predictions
 
 N_BATCHES = 16
@@ -19,10 +18,11 @@ N_BATCHES = 16
 class KernelMetric(Metric):
     """A metric that compares pairs of rows by a kernel on predictions and targets."""
 
-    cells: ClassVar[bool] = False
+    group = KERNEL
+    cells = False
     family = "kernel"
     measures = "calibration"
-    forecasts: ClassVar[bool] = True
+    forecasts = True
     kernel: JointKernel | GeneralKernel | None
 
     def batch_values(self, data: Data) -> FloatArray | None:

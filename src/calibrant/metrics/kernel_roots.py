@@ -12,7 +12,6 @@ from calibrant.kernels.pairs import SortedPairs
 from calibrant.metrics.kernel import SKCE
 from calibrant.metrics.metric import KERNEL, Metric, relative
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,9 @@ class KCE(SKCE):
     1.4142
     """
 
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("KCE", "Root of the SKCE, with its sign.", group=KERNEL)
+    label = "KCE"
+    meaning = "Root of the SKCE, with its sign."
+    principal = False
 
     def value(self, data: Data) -> float:
         """Return the value at the data's own weights."""
@@ -83,14 +82,13 @@ class MMCE(Metric):
     0.3
     """
 
+    label = "MMCE"
+    meaning = "Kernel calibration error of the confidence alone; never below 0."
+    group = KERNEL
     family = "kernel"
     accepts = "binary"
     measures = "calibration"
     lengthscale: float = 0.4
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("MMCE", "Kernel calibration error of the confidence alone; never below 0.", group=KERNEL)
 
     def __post_init__(self) -> None:
         if not 0 < self.lengthscale < np.inf:

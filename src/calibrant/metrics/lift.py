@@ -3,14 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
-from calibrant.metrics.metric import Metric
+from calibrant.metrics.metric import ClassRows, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
 
@@ -26,8 +26,8 @@ class Lift(Metric):
             raise TypeError(f"metric must be a Metric of class predictions such as ECE(), but is {self.metric!r}.")
         for name in ("family", "better", "weights", "measures", "cells"):
             object.__setattr__(self, name, getattr(self.metric, name))
-        if self.metric.limits == "debiased":  # Other methods are not valid for averages over classes.
-            object.__setattr__(self, "limits", "debiased")
+        if "debiased" in self.metric.methods:  # Other methods are not valid for averages over classes.
+            object.__setattr__(self, "methods", ("debiased",))
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class ByClass(Lift):
     """A metric applied to every class, perhaps with separate settings for each."""
 
     members: tuple[Metric, ...] = field(default=(), repr=False)
-    rows: ClassVar[Literal["all", "predicted"]]
+    rows: ClassVar[ClassRows]
     """The rows from which the metric of a class is computed."""
 
     def of_classes(self, predictions: Predictions) -> tuple[Metric, ...]:
         """Return the metric of every class: its member, or one with settings that the classes share."""
         n_classes = predictions.n_classes
         if not self.members:
-            together = self.metric.fit_together(predictions, self.rows)
-            return together.members if together else (self.metric,) * n_classes
+            shared = self.metric.fit_shared_bandwidth(predictions, self.rows)
+            return shared.members if shared else (self.metric,) * n_classes
         if len(self.members) != n_classes:
             raise InputError(
                 f"members must be one metric per class, but there are {len(self.members)} for {n_classes} classes. "
@@ -76,9 +76,9 @@ class ByClass(Lift):
         return Estimate(name=repr(self), value=self._average(data, values), details=details, about=self.about())
 
     def _described(self, predictions: Predictions, values: Mapping[int, float]) -> Mapping[str, object]:
-        together = None if self.members else self.metric.fit_together(predictions, self.rows)
-        shared = together.details if together else {}
-        return {"classes": {predictions.classes[c]: value for c, value in values.items()}, **shared}
+        shared = None if self.members else self.metric.fit_shared_bandwidth(predictions, self.rows)
+        by_class = {predictions.classes[c]: value for c, value in values.items()}
+        return {"classes": by_class, **(shared.details if shared else {})}
 
     def _with_members(self, fitted: Mapping[int, Metric], predictions: Predictions) -> Self:
         """Return the lift with new metrics for some classes; itself if they are the same as before."""
@@ -157,7 +157,7 @@ class Classwise(ByClass):
     0.0
     """
 
-    rows: ClassVar[Literal["all", "predicted"]] = "all"
+    rows = "all"
 
     def about(self) -> Description:
         """Return the description that readers see."""

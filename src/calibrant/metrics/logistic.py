@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,11 +24,10 @@ from calibrant.metrics.logistic_lines import (
     maximise,
     present,
     present_rows,
-    pulls,
+    score_terms,
 )
 from calibrant.metrics.metric import CLINICAL, Metric, relative
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 from calibrant.results.estimate import FLAT, ONE_OUTCOME, REFUTED, SEPARATED
 
 
@@ -43,13 +42,13 @@ class LogisticMetric(Metric):
     leaves, large but finite.
     """
 
+    group = CLINICAL
     family = "score"
     accepts = "binary"
-    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
+    better = "none"
     measures = "calibration"
-    limits: ClassVar[str | None] = "sandwich"
-    methods: ClassVar[tuple[str, ...]] = ("sandwich",)
-    has_slope: ClassVar[bool] = True
+    methods = ("sandwich",)
+    has_slope = True
     """Whether a slope is fitted, so that separated outcomes leave no value."""
 
     @abstractmethod
@@ -59,10 +58,6 @@ class LogisticMetric(Metric):
     @abstractmethod
     def fitted(self, view: Predictions) -> float:
         """Return the value at the data's own weights, from a fit that is cached with the data."""
-
-    @abstractmethod
-    def influence(self, predictions: Predictions) -> FloatArray:
-        """Return what each row contributes to the error of the value, to first order; they sum to 0."""
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
@@ -175,16 +170,10 @@ class CoxSlope(_CoxCoefficient):
     0.3856
     """
 
-    place: ClassVar[int] = 1
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Calibration slope",
-            "Slope of recalibrated log-odds: 1 is right, below 1 is too extreme.",
-            group=CLINICAL,
-            principal=True,
-        )
+    label = "Calibration slope"
+    meaning = "Slope of recalibrated log-odds: 1 is right, below 1 is too extreme."
+    principal = True
+    place = 1
 
 
 @dataclass(frozen=True)
@@ -202,16 +191,10 @@ class CoxIntercept(_CoxCoefficient):
     0.0
     """
 
-    place: ClassVar[int] = 0
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Calibration intercept",
-            "Intercept of recalibrated log-odds, fitted with the slope: 0 is right.",
-            group=CLINICAL,
-            principal=True,
-        )
+    label = "Calibration intercept"
+    meaning = "Intercept of recalibrated log-odds, fitted with the slope: 0 is right."
+    principal = True
+    place = 0
 
 
 @dataclass(frozen=True)
@@ -227,16 +210,10 @@ class InTheLarge(LogisticMetric):
     1.3863
     """
 
-    has_slope: ClassVar[bool] = False
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Calibration in the large",
-            "Shift of log-odds that corrects the mean: 0 is right, positive if predictions are too low.",
-            group=CLINICAL,
-            principal=True,
-        )
+    label = "Calibration in the large"
+    meaning = "Shift of log-odds that corrects the mean: 0 is right, positive if predictions are too low."
+    principal = True
+    has_slope = False
 
     def fitted(self, view: Predictions) -> float:
         """Return the intercept at slope 1."""
@@ -245,8 +222,8 @@ class InTheLarge(LogisticMetric):
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return :math:`w_i (y_i - q_i) / \sum_j w_j q_j (1 - q_j)` with the shifted probabilities q."""
         view = self.view(predictions)
-        pull, spread = pulls(view, self.fitted(view), 1.0)
-        return np.asarray(pull / spread.sum())
+        scores, information = score_terms(view, self.fitted(view), 1.0)
+        return np.asarray(scores / information.sum())
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return the intercept at slope 1."""

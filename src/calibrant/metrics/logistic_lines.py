@@ -93,12 +93,12 @@ def is_flat(view: Predictions) -> bool:
 
 
 def _is_flat(view: Predictions) -> bool:
-    _, spread = pulls(view, *fitted_line(view))
-    if not spread.sum() > 0:
+    _, information = score_terms(view, *fitted_line(view))
+    if not information.sum() > 0:
         return True
     log_odds = kept_log_odds(view)
-    centred = log_odds - float(spread @ log_odds / spread.sum())
-    return float(spread @ centred**2) <= LEAST_CURVATURE
+    centred = log_odds - float(information @ log_odds / information.sum())
+    return float(information @ centred**2) <= LEAST_CURVATURE
 
 
 def has_no_best_line(view: Predictions) -> bool:
@@ -106,7 +106,7 @@ def has_no_best_line(view: Predictions) -> bool:
     return is_separated(view) or is_flat(view)
 
 
-def pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
+def score_terms(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
     """Return w (y - q) and w q (1 - q) for every row, with recalibrated probabilities q and weights w that sum to 1."""
     share = view.weights / view.weights.max()
     share = share / share.sum()
@@ -117,12 +117,12 @@ def pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray
 
 def line_influences(view: Predictions) -> tuple[FloatArray, FloatArray]:
     """Return the influences of every row on intercept and slope."""
-    pull, spread = pulls(view, *fitted_line(view))
+    scores, information = score_terms(view, *fitted_line(view))
     log_odds = kept_log_odds(view)
-    centre = float(spread @ log_odds / spread.sum())
+    centre = float(information @ log_odds / information.sum())
     centred = log_odds - centre
-    slope = pull * centred / float(spread @ centred**2)
-    return pull / spread.sum() - centre * slope, slope
+    slope = scores * centred / float(information @ centred**2)
+    return scores / information.sum() - centre * slope, slope
 
 
 def line_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:

@@ -14,9 +14,8 @@ from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics.kernel_metric import KernelMetric, monte_carlo_error
-from calibrant.metrics.metric import KERNEL, Metric
+from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 MOST_CORNERS = 50
 """With more classes than this, the default test locations leave out the corners of the simplex."""
@@ -61,15 +60,11 @@ class UCME(KernelMetric):
     1.0
     """
 
+    label = "UCME"
+    meaning = "Squared mean deviation of labels from predictions near a few test locations."
     kernel: JointKernel | GeneralKernel | None = None
     test_predictions: object = None
     test_targets: object = None
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "UCME", "Squared mean deviation of labels from predictions near a few test locations.", group=KERNEL
-        )
 
     def __post_init__(self) -> None:
         if self.kernel is not None and not isinstance(self.kernel, JointKernel):

@@ -70,7 +70,7 @@ def measure(
     given = as_data(data, y_prob, sample_weight, positive)
     known = given if isinstance(given, Forecasts) else check_predictions(given, "data")
     if isinstance(known, Forecasts):
-        from calibrant.metrics.forecast_table import FORECAST_METRICS, suited_metrics
+        from calibrant.metrics.forecasts.table import FORECAST_METRICS, suited_metrics
 
         usual = suited_metrics(known)
         chosen = usual if metrics is None else chosen_metrics(metrics, {**FORECAST_METRICS, **usual})

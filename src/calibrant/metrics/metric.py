@@ -12,7 +12,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
-from calibrant.metrics.counted import Counted, counted_anew
+from calibrant.metrics.counted import CountedMetric, as_counted_metric
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
@@ -30,8 +30,12 @@ DECISIONS = "Decisions"
 """Headings under which metrics are shown, in this order."""
 
 
-class Together(NamedTuple):
-    """The metric of every class with a bandwidth chosen for all of them, and the details that describe the choice."""
+ClassRows: TypeAlias = Literal["all", "predicted"]
+"""The rows of a class: all, as in `Classwise`, or those predicted as this class, as in `PerPredictedClass`."""
+
+
+class SharedBandwidths(NamedTuple):
+    """The metric of each class, with a bandwidth chosen jointly, and the details that describe the choice."""
 
     members: tuple["Metric", ...]
     details: Mapping[str, object]
@@ -39,7 +43,6 @@ class Together(NamedTuple):
 
 Measured: TypeAlias = Literal["calibration", "accuracy", "both", "chance", "sharpness"]
 """What a metric may measure."""
-
 
 Weights: TypeAlias = Literal["frequency", "pairs"]
 """Whether a weight is a number of copies of a row, or a weight of its pairs; see `Metric`."""
@@ -55,6 +58,14 @@ class Metric(ABC):
 
     Attributes
     ----------
+    label, meaning : str
+        A short name, and one sentence that says what it measures.
+    caution : str
+        When it misleads, as the end of a sentence that begins with its label; empty if it does not.
+    group : str
+        The heading under which it is shown.
+    principal : bool
+        Whether it is shown by default.
     family : {"score", "binned", "kernel", "smooth", "rank"}
         Its statistical behaviour, which decides which confidence limits are valid.
     accepts : {"any", "binary"}
@@ -73,16 +84,19 @@ class Metric(ABC):
         Smallest number of rows.
     cells : bool
         Whether it can be computed from the cells of a sketch, which stand for many rows (`Predictions.copies`).
-    limits : str or None
-        The method of `calibrant.intervals` whose limits are known to cover; None if there is none.
     methods : tuple of str
-        Methods of `calibrant.intervals` that are for some metrics only, and are valid for this one.
+        Methods of `calibrant.intervals` whose limits are known to cover; the first is used unless another is requested.
     is_unbiased : bool
         Whether it is a calibration error that is 0 on average for a calibrated model.
     redraws_quickly : bool
         Whether values for redrawn labels take little time.
     """
 
+    label: ClassVar[str] = ""
+    meaning: ClassVar[str] = ""
+    caution: ClassVar[str] = ""
+    group: ClassVar[str] = CALIBRATION
+    principal: ClassVar[bool] = False
     family: ClassVar[Literal["score", "binned", "kernel", "smooth", "rank"]]
     accepts: ClassVar[Literal["any", "binary"]] = "any"
     better: ClassVar[Literal["lower", "higher", "none"]] = "lower"
@@ -92,7 +106,6 @@ class Metric(ABC):
     forecasts: ClassVar[bool] = False
     least_rows: ClassVar[int] = 1
     cells: ClassVar[bool] = True
-    limits: ClassVar[str | None] = None
     methods: ClassVar[tuple[str, ...]] = ()
     redraws_quickly: ClassVar[bool] = True
 
@@ -101,15 +114,20 @@ class Metric(ABC):
         """Whether it is 0 on average for a calibrated model."""
         return False
 
-    def about(self) -> Description:
-        """Return how it is presented: by default, by the name of its class."""
-        return self._presented(type(self).__name__, "")
+    @property
+    def limits(self) -> str | None:
+        """The method of `calibrant.intervals` that is used unless another is requested; None if none is known."""
+        return self.methods[0] if self.methods else None
 
-    def _presented(
-        self, label: str, meaning: str, *, group: str = CALIBRATION, principal: bool = False, caution: str = ""
-    ) -> Description:
+    def about(self) -> Description:
+        """Return how it is presented; without a label, by the name of its class."""
         return Description(
-            label=label, meaning=meaning, caution=caution, better=self.better, group=group, principal=principal
+            label=self.label or type(self).__name__,
+            meaning=self.meaning,
+            caution=self.caution,
+            better=self.better,
+            group=self.group,
+            principal=self.principal,
         )
 
     @abstractmethod
@@ -136,14 +154,18 @@ class Metric(ABC):
         """Return B values that calibrated forecasts have by chance; None if their law is not known."""
         return None
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
-        """Return the map from event counts in cells of rows to values, if a binary metric needs no more than these.
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
+        """Return the map from event counts in cells of rows to values, if a binary metric needs only these.
 
         None if the metric needs the labels of single rows, as most do unless the rows are cells of a sketch, or if
         there are so few rows that using the labels is as fast. Rows of a cell that differ in weight or coefficient
         count with the mean of their cell.
         """
-        return None if predictions.copies is None else counted_anew(predictions, self.fit_bandwidth(predictions))
+        return None if predictions.copies is None else as_counted_metric(predictions, self.fit_bandwidth(predictions))
+
+    def influence(self, predictions: Predictions) -> FloatArray:
+        """Return what each row contributes to the error of the value, to first order, for the limits "sandwich"."""
+        raise NotImplementedError
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), at the data's own weights."""
@@ -160,12 +182,8 @@ class Metric(ABC):
         """Return whether the value takes seconds at most; a report omits slower metrics unless they are requested."""
         return True
 
-    def fit_together(self, predictions: Predictions, rows: Literal["all", "predicted"]) -> "Together | None":  # noqa: ARG002 (most choose nothing)
-        """Return the metrics of many classes, with a bandwidth that is chosen for all of them together.
-
-        The rows of a class are all rows, as in `Classwise`, or those predicted as this class, as in
-        `PerPredictedClass`. None if the bandwidth of every class is chosen separately.
-        """
+    def fit_shared_bandwidth(self, predictions: Predictions, rows: ClassRows) -> "SharedBandwidths | None":  # noqa: ARG002 (most choose nothing)
+        """Return the metrics of many classes, with a bandwidth chosen jointly; None if each class has its own."""
         return None
 
     def details(self, predictions: Any) -> Mapping[str, object]:  # noqa: ARG002 (most have nothing to add)
@@ -211,19 +229,20 @@ class Metric(ABC):
 
     def suits(self, data: object) -> bool:
         """Return whether the metric can be computed from this data."""
-        return self._takes(data) and self._takes_copies(data)
+        return isinstance(data, self._kinds()) and self._takes_copies(data)
 
     def _takes_copies(self, data: object) -> bool:
         return self.cells or getattr(data, "copies", None) is None
 
-    def _takes(self, data: object) -> bool:
-        return (self.predictions and isinstance(data, Predictions)) or (self.forecasts and isinstance(data, Forecasts))
+    def _kinds(self) -> tuple[type, ...]:
+        """Return the kinds of data that it can be computed from."""
+        taken = {Predictions: self.predictions, Forecasts: self.forecasts}
+        return tuple(kind for kind, is_taken in taken.items() if is_taken)
 
     def check(self, data: object) -> None:
         """Refuse data that the metric cannot be computed from."""
-        if not self._takes(data):
-            accepted = {Predictions: self.predictions, Forecasts: self.forecasts}
-            kinds = " or ".join(kind.__name__ for kind, is_accepted in accepted.items() if is_accepted)
+        if not isinstance(data, self._kinds()):
+            kinds = " or ".join(kind.__name__ for kind in self._kinds())
             remedy = "" if isinstance(data, (Predictions, Forecasts)) else " Pass Predictions, or (y_true, y_prob)."
             found = type(data).__name__
             raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {found}.{remedy}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import Self
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class PerPredictedClass(ByClass):
     0.3333
     """
 
-    rows: ClassVar[Literal["all", "predicted"]] = "predicted"
+    rows = "predicted"
 
     def about(self) -> Description:
         """Return the description that readers see."""

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Self
 
@@ -14,7 +14,7 @@ from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
-from calibrant.metrics.counted import Counted, cells_of_copies
+from calibrant.metrics.counted import CountedMetric, cells_of_copies
 from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -182,7 +182,7 @@ class PooledMetric(Metric):
         pools, present = pool(view), _present(ties.sums(view.weights))
         return lambda labels: self.combine_redraws(pools, ties.sums(weights * (labels == event))[present])
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in the cells of a sketch to values: only the hits of pools change."""
         if predictions.copies is None:
             return None
@@ -190,7 +190,7 @@ class PooledMetric(Metric):
         weights = predictions.row_weights[cells.order[cells.starts], None]
         starts = starts_of_ties(comparable(cells.probs[cells.starts]))
         pools, present = pool(predictions), _present(Ties.of_view(predictions).sums(predictions.weights))
-        return Counted(
+        return CountedMetric(
             cells, lambda counts: self.combine_redraws(pools, np.add.reduceat(weights * counts, starts)[present])
         )
 
@@ -237,19 +237,18 @@ class ECCE(PooledMetric):
     (0.3, 0.3)
     """
 
+    label = "ECCE"
+    meaning = "The furthest that the running sum of outcomes minus predictions goes from 0; needs no bins."
     family = "smooth"
     measures = "calibration"
     statistic: Literal["mad", "range"] = "mad"
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        if self.statistic == "range":
-            return self._presented(
-                "ECCE, range", "The largest net error of the predictions in any interval of them; needs no bins."
-            )
-        return self._presented(
-            "ECCE", "The furthest that the running sum of outcomes minus predictions goes from 0; needs no bins."
-        )
+        if self.statistic == "mad":
+            return super().about()
+        meaning = "The largest net error of the predictions in any interval of them; needs no bins."
+        return replace(super().about(), label="ECCE, range", meaning=meaning)
 
     def __post_init__(self) -> None:
         if self.statistic not in ("mad", "range"):

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,14 +11,13 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import run_all
 from calibrant.metrics.metric import SCORES, Metric, infinite_rows
 from calibrant.predictions import Predictions, row_blocks
-from calibrant.results import Description
 
 
 class Score(Metric):
     """The weighted mean of a per-row score."""
 
+    group = SCORES
     family = "score"
-    limits: ClassVar[str | None] = "hall"
     methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t")
 
     @abstractmethod
@@ -59,16 +58,12 @@ class Accuracy(Score):
     0.75
     """
 
-    better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
+    label = "Accuracy"
+    meaning = "Share of rows whose most probable class is the observed one."
+    principal = True
+    better = "higher"
     measures = "accuracy"
-    limits: ClassVar[str | None] = "wilson"
-    methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t", "wilson")
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Accuracy", "Share of rows whose most probable class is the observed one.", group=SCORES, principal=True
-        )
+    methods = ("wilson", "hall", "bootstrap-t")
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return 1 where the prediction is right, 0 elsewhere."""
@@ -87,16 +82,10 @@ class NLL(Score):
     0.6931
     """
 
+    label = "Log loss (NLL)"
+    meaning = "Mean of minus the logarithm of the probability given to the observed class; infinite if one got 0."
+    principal = True
     measures = "both"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Log loss (NLL)",
-            "Mean of minus the logarithm of the probability given to the observed class; infinite if one got 0.",
-            group=SCORES,
-            principal=True,
-        )
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return minus the log-probability of the label."""
@@ -117,17 +106,11 @@ class Brier(Score):
     0.4
     """
 
+    label = "Brier score"
+    meaning = "Mean squared distance between the probabilities and the outcome, summed over classes; from 0 to 2."
+    caution = "is summed over the classes: for two classes it is twice the score of scikit-learn"
+    principal = True
     measures = "both"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Brier score",
-            "Mean squared distance between the probabilities and the outcome, summed over classes; from 0 to 2.",
-            group=SCORES,
-            principal=True,
-            caution="is summed over the classes: for two classes it is twice the score of scikit-learn",
-        )
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return the squared distance between the probabilities and the one-hot label; read-only, because cached."""
@@ -161,11 +144,9 @@ class SquaredError(Score):
     (0.29, [0.49, 0.09])
     """
 
+    label = "Squared error"
+    meaning = "Half the Brier score, from 0 to 1."
     measures = "both"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("Squared error", "Half the Brier score, from 0 to 1.", group=SCORES)
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return half the squared distance between the probabilities and the one-hot label."""

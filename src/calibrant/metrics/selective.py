@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -10,7 +9,6 @@ from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.metrics.metric import SELECTIVE, Metric, relative
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 ANSWERS = ("wrong", "right")
 """Class names of predictions that are already confidences in answers: from `top_label()`, or from files of answers."""
@@ -37,11 +35,11 @@ def answers(predictions: Predictions) -> Predictions:
 class SelectiveMetric(Metric):
     """A metric of the rows in descending order of confidence."""
 
+    group = SELECTIVE
     family = "rank"
     measures = "accuracy"
-    cells: ClassVar[bool] = False
-    limits: ClassVar[str | None] = "sandwich"
-    methods: ClassVar[tuple[str, ...]] = ("sandwich",)
+    cells = False
+    methods = ("sandwich",)
 
     def view(self, predictions: Predictions) -> Predictions:
         """Return confidences, and whether the answers were right."""
@@ -82,9 +80,6 @@ class SelectiveMetric(Metric):
     def slopes(self, errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
         """Return the derivative by the weight of each row, for positive weights in descending order of confidence."""
 
-    def _shown(self, label: str, meaning: str) -> Description:
-        return self._presented(label, meaning, group=SELECTIVE)
-
 
 @dataclass(frozen=True)
 class AURC(SelectiveMetric):
@@ -110,14 +105,9 @@ class AURC(SelectiveMetric):
     0.2708
     """
 
-    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._shown(
-            "AURC",
-            "Area under the risk-coverage curve: mean error rate of the k most confident rows, over all k.",
-        )
+    label = "AURC"
+    meaning = "Area under the risk-coverage curve: mean error rate of the k most confident rows, over all k."
+    weights = "pairs"
 
     def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
         """Return the map from weights in this order to values."""
@@ -146,11 +136,9 @@ class ExcessAURC(SelectiveMetric):
     0.2083
     """
 
-    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._shown("E-AURC", "AURC less that of the best order of the same answers; 0 at best.")
+    label = "E-AURC"
+    meaning = "AURC less that of the best order of the same answers; 0 at best."
+    weights = "pairs"
 
     def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
         """Return the map from weights in this order to values."""
@@ -190,9 +178,8 @@ class AUGRC(SelectiveMetric):
     0.15625
     """
 
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._shown("AUGRC", "Mean share of all rows that are answered wrongly, over all coverages.")
+    label = "AUGRC"
+    meaning = "Mean share of all rows that are answered wrongly, over all coverages."
 
     def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
         """Return the map from weights in this order to values."""

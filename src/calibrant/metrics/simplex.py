@@ -1,8 +1,7 @@
 """Binned calibration error on the whole simplex."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,8 +49,10 @@ class SimplexECE(Metric):
     0.3333
     """
 
-    cells: ClassVar[bool] = False
-    redraws_quickly: ClassVar[bool] = False
+    label = "ECE, all classes"
+    meaning = "As ECE, for whole probability vectors in the cells of a grid; rough with more than a few classes."
+    cells = False
+    redraws_quickly = False
     family = "binned"
     measures = "calibration"
     bins: SimplexBinning = EqualWidth(10)
@@ -59,14 +60,10 @@ class SimplexECE(Metric):
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        if isinstance(self.bins, MedianVariance):
-            return self._presented(
-                "ECE, all classes, adaptive", "As ECE for whole probability vectors, in cells of at least ten rows."
-            )
-        return self._presented(
-            "ECE, all classes",
-            "As ECE, for whole probability vectors in the cells of a grid; rough with more than a few classes.",
-        )
+        if not isinstance(self.bins, MedianVariance):
+            return super().about()
+        meaning = "As ECE for whole probability vectors, in cells of at least ten rows."
+        return replace(super().about(), label="ECE, all classes, adaptive", meaning=meaning)
 
     def __post_init__(self) -> None:
         if not isinstance(self.bins, SimplexBinning):

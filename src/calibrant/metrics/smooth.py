@@ -15,7 +15,6 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.metric import Metric
 from calibrant.metrics.smooth_widths import NARROWEST, cosine_sums, errors, fixed_points, resolution
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -72,16 +71,13 @@ class SmoothECE(Metric):
     (0.3, 0.3)
     """
 
+    label = "Smooth ECE"
+    meaning = "As ECE, with a kernel smoother whose width fits the size of the error."
+    principal = True
     family = "smooth"
     accepts = "binary"
     measures = "calibration"
     bandwidth: float | Literal["auto"] = "auto"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Smooth ECE", "As ECE, with a kernel smoother whose width fits the size of the error.", principal=True
-        )
 
     def __post_init__(self) -> None:
         if self.bandwidth == "auto":

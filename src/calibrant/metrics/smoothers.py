@@ -132,7 +132,7 @@ class Loess(Smoother):
         )
 
     def _weights(self, u: FloatArray, reach: FloatArray, mass: FloatArray) -> FloatArray:
-        """Return these coefficients for some places, given the differences u of the cells from each."""
+        """Return the coefficients of `_rows` for some places, given the differences u of the cells from each."""
         # If one prediction alone fills the span, only that one counts.
         u = np.divide(u, reach, out=np.where(u == 0, 0.0, 2.0), where=reach > 0)
         weight = _cubed(1 - _cubed(np.minimum(np.abs(u), 1.0))) * mass
@@ -191,7 +191,7 @@ def _reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> 
 
 
 def _direct_reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> FloatArray:
-    """Return the same by sorting the distances of all pairs, which is quicker than bisection for few pairs."""
+    """Return what `_reach` does, by sorting the distances of all pairs: for few pairs it is faster than bisection."""
     distances = np.abs(x - places[:, None])
     order = np.argsort(distances, axis=1, kind="stable")
     within = np.cumsum(mass[order], axis=1)

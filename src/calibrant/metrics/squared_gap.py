@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,8 +10,8 @@ from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import ClassEvents, class_sums
 from calibrant.curves import joint_bin_totals
-from calibrant.metrics.binned import as_binning
-from calibrant.metrics.counted import BinnedCells, Counted
+from calibrant.metrics.binned import LEAST_PAIRS, as_binning
+from calibrant.metrics.counted import BinnedCells, CountedMetric
 from calibrant.metrics.lift import Lift
 from calibrant.metrics.metric import Metric, relative
 from calibrant.metrics.per_predicted_class import PerPredictedClass
@@ -21,9 +20,6 @@ from calibrant.results import Description, Estimate
 from calibrant.results.estimate import UNPAIRED
 
 SQUARED, ROOT = "Debiased squared error", "Debiased RMS error"
-
-LEAST_PAIRS = 1e-12
-"""A bin counts as one row if its pairs of different rows have less than this share of the weight of all pairs."""
 
 
 @dataclass(frozen=True)
@@ -60,20 +56,17 @@ class DebiasedSquaredGap(Metric):
     0.0
     """
 
+    label = SQUARED
+    meaning = (
+        "Mean squared gap between prediction and frequency, without the part that chance adds; it has valid "
+        "confidence limits."
+    )
     family = "binned"
-    limits: ClassVar[str | None] = "debiased"
+    methods = ("debiased",)
     accepts = "binary"
     measures = "calibration"
     weights = "pairs"
     bins: Binning = EqualMass(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            SQUARED,
-            "Mean squared gap between prediction and frequency, without the part that chance adds; "
-            "it has valid confidence limits.",
-        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_binning(self.bins, EqualMass))
@@ -125,7 +118,7 @@ class DebiasedSquaredGap(Metric):
 
         return evaluate
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""
         rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
@@ -139,7 +132,7 @@ class DebiasedSquaredGap(Metric):
             products = (hits(counts) - predicted) ** 2 - (squares + more(counts))
             return _mean_square(np.array(rows.total), mass, pairs, products)
 
-        return Counted(rows.cells, evaluate)
+        return CountedMetric(rows.cells, evaluate)
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights, from sums that are cached with the predictions."""
@@ -232,10 +225,10 @@ class Root(Lift):
         squared = self.metric.prepare_labels(predictions)
         return lambda labels: _root(squared(labels))
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+    def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows to values, if the metric has one."""
         squared = self.metric.prepare_counts(predictions)
-        return None if squared is None else Counted(squared.cells, lambda counts: _root(squared.evaluate(counts)))
+        return None if squared is None else CountedMetric(squared.cells, lambda counts: _root(squared.evaluate(counts)))
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the square with its sign, and the root of the value of each class."""

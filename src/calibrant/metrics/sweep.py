@@ -11,7 +11,6 @@ from calibrant.binning.ties import starts_of_ties
 from calibrant.metrics.binned import ECE
 from calibrant.metrics.pooled import PooledMetric, Pools, pool
 from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 EDGES_PER_BLOCK = 100_000
 """About how many bin edges to examine at a time."""
@@ -51,15 +50,11 @@ class SweepECE(PooledMetric):
     ({'bins_used': 4}, 0.15625)
     """
 
+    label = "ECE, sweep"
+    meaning = "As ECE, equal mass, with the largest number of bins whose frequencies do not decrease."
     family = "binned"
     measures = "calibration"
     norm: float = 1
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "ECE, sweep", "As ECE, equal mass, with the largest number of bins whose frequencies do not decrease."
-        )
 
     def __post_init__(self) -> None:
         ECE(norm=self.norm)

@@ -7,6 +7,7 @@ from calibrant.metrics.binned import ECE, ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
 from calibrant.metrics.debiased import DebiasedECE
+from calibrant.metrics.decomposition import Reliability, Resolution
 from calibrant.metrics.dirichlet import DirichletECE
 from calibrant.metrics.kde import KdeECE
 from calibrant.metrics.kernel import SKCE
@@ -16,7 +17,6 @@ from calibrant.metrics.lift import Classwise
 from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.metrics.metric import Metric
-from calibrant.metrics.murphy import Reliability, Resolution
 from calibrant.metrics.per_predicted_class import PerPredictedClass
 from calibrant.metrics.pooled import ECCE
 from calibrant.metrics.scores import NLL, Accuracy, Brier, SquaredError

@@ -1,6 +1,6 @@
 """The container of predicted class probabilities and observed labels."""
 
 from calibrant.predictions.container import Classifier, Predictions, check_predictions
-from calibrant.predictions.rows import row_blocks
+from calibrant.predictions.rows import effective_rows, row_blocks
 
-__all__ = ["Classifier", "Predictions", "check_predictions", "row_blocks"]
+__all__ = ["Classifier", "Predictions", "check_predictions", "effective_rows", "row_blocks"]

@@ -169,3 +169,22 @@ def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+def effective_rows(weights: FloatArray, copies: FloatArray | None = None) -> float:
+    r"""Return Kish's effective number of rows, :math:`(\sum w_i)^2 / \sum w_i^2`.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+    copies : ndarray of shape (n,), optional
+        The number of rows that share each weight, if not one.
+
+    Examples
+    --------
+    >>> effective_rows(np.array([2.0, 2.0, 0.0])), effective_rows(np.array([6.0, 2.0]), copies=np.array([3.0, 1.0]))
+    (2.0, 4.0)
+    """
+    relative = weights / weights.max()
+    squares = np.square(relative) if copies is None else relative**2 / copies
+    return float(relative.sum() ** 2 / squares.sum())

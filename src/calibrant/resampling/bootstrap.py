@@ -53,7 +53,7 @@ class Bootstrap:
             yield counts if self.clusters is None else counts[codes]
 
     def cluster_counts(self, n: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-        """Yield the same draws as counts of the clusters of n rows, in sorted order of the clusters."""
+        """Yield the draws of `counts` as counts of the clusters of n rows, in sorted order of the clusters."""
         codes = self._codes(n)
         strata = np.zeros(n, dtype=np.int64) if self.strata is None else _codes(self.strata, "strata", n)
         members = _clusters_of_strata(codes, strata)

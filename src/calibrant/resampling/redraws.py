@@ -68,7 +68,7 @@ def redraw_labels(
 def redraw_events(
     view: Predictions, n_resamples: int, rng: np.random.Generator, *, progress: Progress | None = None
 ) -> Iterator[BoolArray]:
-    """Yield the same blocks for binary predictions, (n, block): whether the label is class 1."""
+    """Yield the labels of `redraw_labels` for binary predictions, (n, block), as whether each is class 1."""
     others = view.probs[:, :1]
     for uniform in _uniform(view, n_resamples, rng, progress):
         yield uniform >= others
@@ -120,7 +120,7 @@ def _invert(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
 
 
 def _bisect(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
-    """Return the same by bisection, in time O(log K) per label."""
+    """Return what `_invert` does, by bisection, in time O(log K) per label."""
     labels = np.empty(uniform.shape, dtype=np.int64)
     n, n_classes = cumulative.shape
     together = max(1, CACHED_CELLS // uniform.shape[1])

@@ -209,10 +209,10 @@ class HeldOutLoss:
 
     def _mean(self, hits: FloatArray, mass: FloatArray, least: FloatArray) -> FloatArray:
         """Return the mean loss over rows, the last axis, from the sums of events and of weights over other rows."""
-        lonely = mass <= least
-        p = hits / np.where(lonely, 1.0, mass)
-        if lonely.any():
-            p = np.where(lonely, self._base_rates, p)
+        isolated = mass <= least
+        p = hits / np.where(isolated, 1.0, mass)
+        if isolated.any():
+            p = np.where(isolated, self._base_rates, p)
         likely = np.clip(np.where(self._happened, p, 1 - p), _CLIP, 1 - _CLIP)
         weights = self.sample.weights
         return -np.multiply(np.log(likely, out=likely), weights, out=likely).sum(axis=-1) / weights.sum()

@@ -169,8 +169,8 @@ def frequency_at(
     hits, mass = found[:, : -W.shape[1]], found[:, -W.shape[1] :]
     peak = sums.peak(points)
     mean_weights = W.sum(axis=0) / np.maximum(np.count_nonzero(W, axis=0), 1)  # Of rows that have weight.
-    lonely = mass <= NO_NEIGHBOUR * peak[:, None] * mean_weights
-    ratio = np.clip(hits / np.where(lonely, 1.0, mass), 0.0, 1.0)
-    frequency = np.where(lonely, np.nan, ratio)
+    isolated = mass <= NO_NEIGHBOUR * peak[:, None] * mean_weights
+    ratio = np.clip(hits / np.where(isolated, 1.0, mass), 0.0, 1.0)
+    frequency = np.where(isolated, np.nan, ratio)
     mass = np.broadcast_to(mass / peak[:, None], frequency.shape)
     return (frequency[:, 0], mass[:, 0]) if flat else (frequency, mass)

@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import comparable, line_of
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, effective_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,7 @@ class Sample:
     @property
     def size(self) -> float:
         """Kish's effective number of rows."""
-        relative = self.weights / self.weights.max()
-        return float(relative.sum() ** 2 / (relative**2 / (1.0 if self.copies is None else self.copies)).sum())
+        return effective_rows(self.weights, self.copies)
 
     @property
     def n_rows(self) -> int:

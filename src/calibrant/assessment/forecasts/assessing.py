@@ -19,7 +19,7 @@ from calibrant.hypotest import OmnibusTest, holm
 from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.hypotest.forecasts.transforms import interval_level
 from calibrant.metrics import Metric
-from calibrant.metrics.forecast_table import central_pairs, known_levels, suited_metrics
+from calibrant.metrics.forecasts.table import central_pairs, known_levels, suited_metrics
 from calibrant.resampling.seeds import as_seed
 from calibrant.results import Estimate, ForecastAssessment, Interval, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.forecasts import AT_LEAST

@@ -16,8 +16,8 @@ from calibrant.forecasts import Forecasts, Quantiles
 from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits, mean_difference, unknown_difference
 from calibrant.intervals.requirements import missing_for_forecasts
 from calibrant.metrics import Metric, Sharpness
-from calibrant.metrics.forecast_metric import ForecastScore
-from calibrant.metrics.forecast_table import FAIR, suited_metrics
+from calibrant.metrics.forecasts.metric import ForecastScore
+from calibrant.metrics.forecasts.table import FAIR, suited_metrics
 from calibrant.metrics.names import chosen_metrics
 from calibrant.resampling.seeds import as_seed, version_and_seed
 from calibrant.results import Compared, Comparison, Difference

@@ -1,7 +1,7 @@
 """Evidence from all classes at once and from each of them: the bias, the count and the slope."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class ClassEvidence(Evidence):
     bias_means: FloatArray
     bias_scales: FloatArray
     count_scales: FloatArray
-    parts: ClassVar[tuple[Part, ...]] = (
+    parts = (
         Part("slope", SLOPE),
         Part("class bias", BIAS, by_class=True),
         Part("class count", BIAS, by_class=True),

@@ -1,7 +1,7 @@
 """Evidence from similar predictions: the squared kernel calibration error on a few landmarks."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class KernelEvidence(Evidence):
 
     features: FloatArray
     means: FloatArray
-    parts: ClassVar[tuple[Part, ...]] = (Part("skce", {}),)
+    parts = (Part("skce", {}),)
 
     @classmethod
     def of(cls, predictions: Predictions, weights: FloatArray) -> Self:

@@ -1,7 +1,7 @@
 """Evidence about two classes: the probability of class 1."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class LineEvidence(Evidence):
     places: NDArray[np.intp]
     steps: FloatArray
     expected: FloatArray
-    parts: ClassVar[tuple[Part, ...]] = (
+    parts = (
         Part("bias", BIAS),
         Part("slope", SLOPE, of_shape=True),
         Part(SPREAD, {1: SLOPE[-1], -1: SLOPE[1]}, of_shape=True),

@@ -1,7 +1,7 @@
 """Evidence from the two most probable classes of each row."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class RankedEvidence(Evidence):
     top_scale: float
     runner_up_scale: float
     runner_up_mean: float
-    parts: ClassVar[tuple[Part, ...]] = (
+    parts = (
         Part("top-label ece", {}),
         Part("top-label bias", BIAS, decides=False),
         Part("runner-up bias", BIAS, decides=False),

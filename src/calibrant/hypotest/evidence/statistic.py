@@ -90,7 +90,7 @@ class ImpossibleEvidence(Evidence):
 
     shares: FloatArray
     probs: FloatArray
-    parts: ClassVar[tuple[Part, ...]] = (Part("impossible labels", {}),)
+    parts = (Part("impossible labels", {}),)
 
     @classmethod
     def of(cls, predictions: Predictions, weights: FloatArray) -> Self:

@@ -8,18 +8,13 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.quantiles import median
+from calibrant.hypotest.evidence.statistic import SLOPE
 from calibrant.metrics import CoxSlope, InTheLarge
-from calibrant.metrics.logistic_lines import has_no_best_line, kept_log_odds, pulls
+from calibrant.metrics.logistic_lines import has_no_best_line, kept_log_odds, score_terms
 from calibrant.predictions import Predictions
 
 SIGNIFICANT_Z = 1.96
 """A deviation of more standard errors than this has a direction."""
-
-TOO_EXTREME, TOO_TIMID = "too extreme", "too timid"
-"""The directions of a slope or a spread."""
-
-LARGEST_LOG_ODDS = 27.6
-"""Log-odds of predictions at a distance of 1e-12 from 0 or 1: nearer ones are moved there, as for the slope."""
 
 
 class Facts(NamedTuple):
@@ -64,31 +59,31 @@ def _facts(view: Predictions) -> Facts:
     """
     shares = view.weights / view.weights.sum()
     residuals = view.labels - view.positive
-    noise = view.squares(shares) * view.positive * (1 - view.positive)
-    log_odds = (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-    pull = shares * residuals
+    variances = view.squares(shares) * view.positive * (1 - view.positive)
+    log_odds = kept_log_odds(view)
+    scores = shares * residuals
     predicted, observed = float(shares @ view.positive), float(shares @ view.labels)
-    z = _in_errors(predicted - observed, float(noise.sum()))
-    extreme, corrected = _score(log_odds, pull, noise), Scored(pull, noise, view.positive)
+    z = _in_errors(predicted - observed, float(variances.sum()))
+    extreme, corrected = _score(log_odds, scores, variances), Scored(scores, variances, view.positive)
     if abs(z) > SIGNIFICANT_Z and np.isfinite(z) and 0 < observed < 1:
         corrected = _corrected(view)
-    too_extreme = _score(log_odds, corrected.pull, corrected.noise)
+    too_extreme = _score(log_odds, corrected.scores, corrected.variances)
     return Facts(
         predicted=predicted,
         observed=observed,
         z=z,
         extreme=extreme,
-        is_mixed=_is_mixed(corrected, _centred(log_odds, corrected.noise), too_extreme, view.copies),
+        is_mixed=_is_mixed(corrected, _centred(log_odds, corrected.variances), too_extreme, view.copies),
         too_extreme=too_extreme,
-        too_wide=_score(2 * corrected.probs - 1, corrected.pull, corrected.noise),
+        too_wide=_score(2 * corrected.probs - 1, corrected.scores, corrected.variances),
     )
 
 
 class Scored(NamedTuple):
     """Residuals times shares of weight, their variances, and the predictions."""
 
-    pull: FloatArray
-    noise: FloatArray
+    scores: FloatArray
+    variances: FloatArray
     probs: FloatArray
 
 
@@ -99,21 +94,21 @@ def _corrected(view: Predictions) -> Scored:
     `too_extreme` is positive if and only if the fitted slope is below 1, as the likelihood is concave.
     """
     shift = InTheLarge().fitted(view)
-    pull, spread = pulls(view, shift, 1.0)
+    scores, information = score_terms(view, shift, 1.0)
     shares = view.weights / view.weights.sum()
     scale = np.divide(view.squares(shares), shares, out=np.zeros_like(shares), where=shares > 0)
-    return Scored(pull, scale * spread, expit(shift + kept_log_odds(view)))
+    return Scored(scores, scale * information, expit(shift + kept_log_odds(view)))
 
 
-def _centred(values: FloatArray, noise: FloatArray) -> FloatArray:
-    total = float(noise.sum())
-    return values - (float(noise @ values) / total if total > 0 else 0.0)
+def _centred(values: FloatArray, variances: FloatArray) -> FloatArray:
+    total = float(variances.sum())
+    return values - (float(variances @ values) / total if total > 0 else 0.0)
 
 
-def _score(values: FloatArray, pull: FloatArray, noise: FloatArray) -> float:
+def _score(values: FloatArray, scores: FloatArray, variances: FloatArray) -> float:
     """Return minus the score of a coefficient of these values, adjusted for an intercept, in standard errors."""
-    centred = _centred(values, noise)
-    return -_in_errors(float(pull @ centred), float(noise @ centred**2))
+    centred = _centred(values, variances)
+    return -_in_errors(float(scores @ centred), float(variances @ centred**2))
 
 
 def _in_errors(difference: float, variance: float) -> float:
@@ -127,7 +122,7 @@ def _is_mixed(scored: Scored, centred: FloatArray, extreme: float, copies: Float
     distance, side = np.abs(centred), np.sign(centred)
     outer = distance > _middle(distance, copies)
     for half in (outer, ~outer):
-        z = -_in_errors(float((scored.pull * side)[half].sum()), float(scored.noise[half].sum()))
+        z = -_in_errors(float((scored.scores * side)[half].sum()), float(scored.variances[half].sum()))
         if z * np.sign(extreme) < -SIGNIFICANT_Z:
             return True
     return False
@@ -188,7 +183,7 @@ def corrected_direction(facts: Facts, deviation: float, plain: str | None) -> st
         return plain
     if abs(deviation) <= SIGNIFICANT_Z:
         return None
-    return TOO_EXTREME if deviation > 0 else TOO_TIMID
+    return SLOPE[-1 if deviation > 0 else 1]
 
 
 def slope_of(view: Predictions) -> float | None:

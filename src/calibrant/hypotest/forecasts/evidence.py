@@ -7,10 +7,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.curves.forecasts import effective_rows
 from calibrant.hypotest.evidence.statistic import centred, inverse_deviation
 from calibrant.hypotest.forecasts.transform_cells import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid, mid_ranks
 from calibrant.hypotest.forecasts.transforms import Transforms
+from calibrant.predictions import effective_rows
 
 ROWS = 4096
 """With more rows of equal weight, only counts in groups of similar rows are drawn."""

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
 from calibrant.hypotest.evidence.statistic import inverse_deviation
-from calibrant.metrics.forecast_metric import level_array, nearest
+from calibrant.metrics.forecasts.metric import level_array, nearest
 
 LEVELS = level_array(99)
 """Levels of MACE, as in the table of metrics: a hundredth of the transforms lies between two neighbours."""

@@ -6,13 +6,13 @@ from hashlib import sha256
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
-from calibrant.curves.forecasts import effective_rows
 from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts.samples import Drawn
 from calibrant.forecasts.transform import level_shares, pit_limits
 from calibrant.hypotest.forecasts.transform_cells import Grid, column_grid, places, rank_grid, usual_grid
-from calibrant.metrics.forecast_metric import nearest
-from calibrant.metrics.forecast_table import central_pairs, known_levels
+from calibrant.metrics.forecasts.metric import nearest
+from calibrant.metrics.forecasts.table import central_pairs, known_levels
+from calibrant.predictions import effective_rows
 
 INNER, OUTER = 0.5, 0.9
 """The verdict names central intervals of these probabilities, or of the nearest ones that are known."""
@@ -98,7 +98,7 @@ class Transforms:
         return float(level_shares(self.lower, self.upper, np.array([level]))(self.weights[:, None])[0, 0])
 
     def coverage(self, level: float) -> float:
-        """Return the share of targets in the central region of this probability, averaged in the same way."""
+        """Return the share of targets in the central region of this probability, averaged over the draws of ties."""
         if not self.central:
             return self.share(level)
         return self.share((1 + level) / 2) - self.share(float(np.nextafter((1 - level) / 2, -1.0)))

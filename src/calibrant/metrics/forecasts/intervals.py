@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.samples import member_ranks
-from calibrant.metrics.forecast_metric import (
+from calibrant.metrics.forecasts.metric import (
     ForecastScore,
     IntervalMetric,
     central_levels,
@@ -48,21 +48,15 @@ class IntervalCoverage(IntervalMetric):
     0.5
     """
 
+    label = "Interval coverage"
+    meaning = "Share of values in the predicted intervals; equal to their level if calibrated."
+    group = QUANTILES
+    principal = True
     better = "none"
     measures = "calibration"
     needs = "cdf"
-    limits = "wilson"
-    methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t", "wilson")
+    methods = ("wilson", "hall", "bootstrap-t")
     level: float = 0.9
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Interval coverage",
-            "Share of values in the predicted intervals; equal to their level if calibrated.",
-            group=QUANTILES,
-            principal=True,
-        )
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -125,19 +119,14 @@ class IntervalWidth(IntervalMetric):
     3.9199
     """
 
+    label = "Interval width"
+    meaning = "Mean width of the predicted intervals; read it with coverage."
+    group = SHARPNESS
+    principal = True
     better = "none"
     measures = "sharpness"
     needs = "cdf"
     level: float = 0.9
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Interval width",
-            "Mean width of the predicted intervals; read it with coverage.",
-            group=SHARPNESS,
-            principal=True,
-        )
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -165,6 +154,9 @@ class Sharpness(ForecastScore):
     5.0
     """
 
+    label = "Sharpness"
+    group = SHARPNESS
+    principal = True
     better = "none"
     measures = "sharpness"
     needs = "sd"
@@ -174,7 +166,7 @@ class Sharpness(ForecastScore):
         """Return the description that readers see."""
         names = {"rms": "Root mean predicted variance", "mean": "Mean predicted standard deviation"}
         meaning = f"{names.get(self.kind, 'Mean predicted variance')}; read it with calibration."
-        return self._presented("Sharpness", meaning, group=SHARPNESS, principal=True)
+        return replace(super().about(), meaning=meaning)
 
     def __post_init__(self) -> None:
         if self.kind not in ("rms", "mean", "variance"):

@@ -13,7 +13,6 @@ from calibrant.curves.binned import bin_totals
 from calibrant.curves.forecasts import (
     Form,
     coverage_shares,
-    effective_rows,
     shares_between,
     spread_bins,
     squared_errors,
@@ -21,7 +20,7 @@ from calibrant.curves.forecasts import (
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.forecast_metric import (
+from calibrant.metrics.forecasts.metric import (
     ForecastMetric,
     check_levels,
     draw_masses,
@@ -30,6 +29,7 @@ from calibrant.metrics.forecast_metric import (
     redrawn_values,
 )
 from calibrant.metrics.metric import QUANTILES, check_norm, root
+from calibrant.predictions import effective_rows
 from calibrant.results import Description
 
 
@@ -73,6 +73,8 @@ class QuantileCalibration(ForecastMetric):
     0.0
     """
 
+    group = QUANTILES
+    principal = True
     family = "binned"  # Levels are its bins: biased upwards near 0, as binned errors are.
     measures = "calibration"
     needs = "cdf"
@@ -86,11 +88,12 @@ class QuantileCalibration(ForecastMetric):
         power = f"norm {as_given(self.norm)}"
         known = {1: ("MACE", "Mean absolute"), 2: ("RMSCE", "Root-mean-square"), np.inf: ("Coverage error", "Largest")}
         name, mean = known.get(self.norm, (f"Coverage error, {power}", f"Mean ({power})"))
-        if self.form == "interval":
-            meaning = f"{mean} distance between nominal and observed coverage of central intervals."
-            return self._presented(f"{name}, intervals", meaning, group=QUANTILES)
-        meaning = f"{mean} distance between nominal and observed coverage of quantiles."
-        return self._presented(name, meaning, group=QUANTILES, principal=True)
+        meaning = f"{mean} distance between nominal and observed coverage of"
+        if self.form == "quantile":
+            return replace(super().about(), label=name, meaning=f"{meaning} quantiles.")
+        return replace(
+            super().about(), label=f"{name}, intervals", meaning=f"{meaning} central intervals.", principal=False
+        )
 
     def __post_init__(self) -> None:
         check_levels(self.levels, closed=True)
@@ -176,19 +179,14 @@ class ENCE(ForecastMetric):
     0.25
     """
 
+    label = "ENCE"
+    meaning = "Distance between predicted spread and size of errors, relative to the spread, over bins."
+    group = QUANTILES
+    principal = True
     family = "binned"
     measures = "calibration"
     needs = "sd on the line"
     bins: Binning = EqualMass(10)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "ENCE",
-            "Distance between predicted spread and size of errors, relative to the spread, over bins.",
-            group=QUANTILES,
-            principal=True,
-        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.bins, Binning):

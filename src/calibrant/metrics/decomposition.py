@@ -1,7 +1,7 @@
 """Parts of a score, by isotonic regression or by bins."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -10,12 +10,12 @@ from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
 from calibrant.exceptions import InputError
 from calibrant.metrics.binned import ECE, BinnedMetric, as_binning, bin_ratio
-from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, refinement, uncertainty
+from calibrant.metrics.corp import DECOMPOSABLE, ScoreName, check_score, impurity, refinement, uncertainty
 from calibrant.metrics.metric import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
-from calibrant.results import Description, ScoreDecomposition
+from calibrant.results import ScoreDecomposition
 
 
 @takes_two_arrays
@@ -91,7 +91,7 @@ def decompose(
         score=score,
         method="corp" if method == "corp" else repr(bins),
         view="binary" if view is predictions else "top-label",
-        value=SCORES[score](view),
+        value=DECOMPOSABLE[score](view),
         **parts,
     )
 
@@ -112,18 +112,10 @@ class Reliability(BinnedMetric):
     0.09
     """
 
+    label = "Reliability"
+    meaning = "Murphy's calibration loss: the mean squared gap between prediction and frequency over bins."
+    group = PARTS
     bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Reliability",
-            "Murphy's calibration loss: the mean squared gap between prediction and frequency over bins.",
-            group=PARTS,
-        )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return the mean squared gap."""
@@ -144,16 +136,12 @@ class Resolution(BinnedMetric):
     0.25
     """
 
-    better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
+    label = "Resolution"
+    meaning = "The variance of the frequencies over bins (Murphy)."
+    group = PARTS
+    better = "higher"
     measures = "accuracy"
     bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("Resolution", "The variance of the frequencies over bins (Murphy).", group=PARTS)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:  # noqa: ARG002 (predictions only decide the bins)
         """Return the variance of the frequencies."""
@@ -165,7 +153,7 @@ def _corp(view: Predictions, score: ScoreName) -> dict[str, float]:
     pools = pool(view)
     left, base = refinement(pools, score), uncertainty(pools, score)
     return {
-        "miscalibration": max(0.0, SCORES[score](view) - left),
+        "miscalibration": max(0.0, DECOMPOSABLE[score](view) - left),
         "discrimination": max(0.0, base - left),
         "uncertainty": base,
         "within": 0.0,
@@ -210,7 +198,7 @@ def _divergence(observed: FloatArray, predicted: FloatArray) -> FloatArray:
 
 def _log_within(view: Predictions, share: FloatArray, predicted: FloatArray) -> float:
     """Return the log score of the predictions less that of the mean of their bin."""
-    own = SCORES["log"].per_row(view)
+    own = DECOMPOSABLE["log"].per_row(view)
     with np.errstate(divide="ignore"):
         of_mean = -np.log(np.where(view.labels == 1, predicted, 1 - predicted))
     # If this is infinite, all predictions of the bin are equal to their mean, and the difference is 0.

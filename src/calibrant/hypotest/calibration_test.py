@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
+from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant.binning.ties import NEGLIGIBLE
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.events import label_variances
-from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.redraws import redraw_events
@@ -21,6 +21,45 @@ from calibrant.results import Description, TestResult
 
 ROUGH = "Approximate here: the weights depend on the labels, but the test treats them as fixed."
 """Caution shown with any test of such rows, for example rows that were reweighted to another base rate."""
+
+
+FOLLOW_LABELS = "weights follow labels"
+"""Key under which this is kept with predictions."""
+
+FEWEST_PER_CLASS = 2
+"""In a class with fewer rows, equal weights do not show whether weights depend on the labels."""
+
+
+def mark_weights(predictions: Predictions) -> Predictions:
+    """Mark the weights as derived from the labels."""
+    predictions.once(FOLLOW_LABELS, lambda: True)
+    return predictions
+
+
+def weights_follow_labels(predictions: Predictions) -> bool:
+    """Return whether weights are marked as derived from labels, or are constant within classes and differ between them.
+
+    Examples
+    --------
+    >>> p = [0.2, 0.4, 0.6, 0.9]
+    >>> weights_follow_labels(Predictions(p, [0, 0, 1, 1], [1, 1, 3, 3]))
+    True
+    >>> weights_follow_labels(Predictions(p, [0, 1, 0, 1], [1, 1, 3, 3]))
+    False
+    """
+    return predictions.once(FOLLOW_LABELS, lambda: _weights_follow(predictions))
+
+
+def _weights_follow(predictions: Predictions) -> bool:
+    if predictions.copies is not None or predictions.has_equal_weights:
+        return False
+    present = predictions.weights > 0
+    labels, weights = predictions.labels[present], predictions.weights[present]
+    if np.ptp(weights) == 0:
+        return False
+    counts = np.bincount(labels)
+    means = np.bincount(labels, weights)[labels] / counts[labels]
+    return bool(counts[counts > 0].min() >= FEWEST_PER_CLASS and np.allclose(weights, means, rtol=1e-9, atol=0))
 
 
 class CalibrationTest(ABC):
@@ -31,18 +70,33 @@ class CalibrationTest(ABC):
 
     Attributes
     ----------
+    label, meaning : str
+        A short name, and one sentence that says what it detects.
+    caution : str
+        What its validity rests on.
+    principal : bool
+        Whether it is shown beside the verdict on the page.
     cells : bool
         Whether it is valid for the cells of a sketch, each of which stands for many rows (`Predictions.copies`).
     takes_forecasts : bool
         Whether it also tests predictive distributions.
     """
 
+    label: ClassVar[str] = ""
+    meaning: ClassVar[str] = ""
+    caution: ClassVar[str] = ""
+    principal: ClassVar[bool] = False
     cells: ClassVar[bool] = False
     takes_forecasts: ClassVar[bool] = True
 
     def about(self) -> Description:
-        """Return how it is presented; by default, under the name of its class."""
-        return Description(label=type(self).__name__)
+        """Return how it is presented; without a label, by the name of its class."""
+        return Description(
+            label=self.label or type(self).__name__,
+            meaning=self.meaning,
+            caution=self.caution,
+            principal=self.principal,
+        )
 
     @abstractmethod
     def run(self, data: Any, rng: Rng, progress: Progress | None) -> TestResult:
@@ -101,9 +155,6 @@ def monte_carlo_pvalue(statistic: float, null: FloatArray) -> float:
     return float((1 + reached.sum()) / (1 + len(null)))
 
 
-SMALLEST_PVALUE = float(np.finfo(float).tiny)
-"""The smallest p-value that is reported: a p-value is never 0."""
-
 LEAST_EVENTS = 20.0
 """With fewer effective events the large-sample law is rough, and is simulated instead."""
 
@@ -136,7 +187,7 @@ class BinaryTest(CalibrationTest):
     which is 0 if the p-value is that of the closed form; otherwise ``closed_form`` holds the p-value of the latter.
     """
 
-    takes_forecasts: ClassVar[bool] = False
+    takes_forecasts = False
 
     @abstractmethod
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:

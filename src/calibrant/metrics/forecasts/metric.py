@@ -13,7 +13,7 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant.curves.forecasts import check_nominal
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
-from calibrant.metrics.metric import Metric
+from calibrant.metrics.metric import SCORES, Metric
 from calibrant.metrics.scores import weighted_means
 from calibrant.resampling.redraws import redraw_targets
 
@@ -87,8 +87,8 @@ class ForecastMetric(Metric):
         Rows that confidence limits need for known coverage.
     """
 
-    predictions: ClassVar[bool] = False
-    forecasts: ClassVar[bool] = True
+    predictions = False
+    forecasts = True
     needs: ClassVar[Literal["anything", "line", "cdf", "density", "sd", "sd on the line"]] = "anything"
 
     @property
@@ -139,8 +139,8 @@ class ForecastMetric(Metric):
 class ForecastScore(ForecastMetric):
     """The weighted mean of a per-row score."""
 
+    group = SCORES
     family = "score"
-    limits: ClassVar[str | None] = "hall"
     methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t")
 
     @abstractmethod

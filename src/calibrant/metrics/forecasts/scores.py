@@ -11,15 +11,13 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.forecast_metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
-from calibrant.metrics.metric import SCORES, infinite_rows
+from calibrant.metrics.forecasts.metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
+from calibrant.metrics.kernel_metric import N_BATCHES, monte_carlo_error
+from calibrant.metrics.metric import infinite_rows
 from calibrant.results import Description
 
 CELLS = 2**16
 """Largest number of quantiles computed at a time: few enough to stay in the cache."""
-
-N_BATCHES = 16
-"""Largest number of batches of Monte Carlo draws from which the standard error is estimated."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +56,18 @@ class CRPS(ForecastScore):
     0.5
     """
 
+    label = "CRPS"
+    meaning = "Continuous ranked probability score, in units of the values: rewards sharp and calibrated forecasts."
+    principal = True
     measures = "both"
     ensemble: Ensemble = "empirical"
 
     def about(self) -> Description:
         """Return the description that readers see."""
-        if self.ensemble == "fair":
-            meaning = "Unbiased estimate of the CRPS of the law behind the members; calibrators are chosen by it."
-            return self._presented("Fair CRPS", meaning, group=SCORES, principal=True)
-        return self._presented(
-            "CRPS",
-            "Continuous ranked probability score, in units of the values: rewards sharp and calibrated forecasts.",
-            group=SCORES,
-            principal=True,
-        )
+        if self.ensemble == "empirical":
+            return super().about()
+        meaning = "Unbiased estimate of the CRPS of the law behind the members; calibrators are chosen by it."
+        return replace(super().about(), label="Fair CRPS", meaning=meaning)
 
     def __post_init__(self) -> None:
         check_ensemble(self.ensemble)
@@ -92,7 +88,7 @@ class CRPS(ForecastScore):
         if not halves or n_batches < 2:
             return {}
         values = [self(batch) for batch in forecasts.batches(n_batches)]
-        return {"monte_carlo_error": float(np.std(values, ddof=1) / np.sqrt(n_batches))}
+        return monte_carlo_error(np.array(values))
 
 
 @dataclass(frozen=True)
@@ -110,17 +106,11 @@ class LogScore(ForecastScore):
     0.9189
     """
 
+    label = "Log score"
+    meaning = "Mean of minus the logarithm of the predicted density at the value."
+    principal = True
     measures = "both"
     needs = "density"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented(
-            "Log score",
-            "Mean of minus the logarithm of the predicted density at the value.",
-            group=SCORES,
-            principal=True,
-        )
 
     @property
     def rows_for_limits(self) -> int:
@@ -157,13 +147,11 @@ class PinballLoss(ForecastScore):
     1.0
     """
 
+    label = "Pinball loss"
+    meaning = "Loss of the predicted quantiles, averaged over levels."
     measures = "both"
     needs = "cdf"
     levels: int | tuple[float, ...] = 9
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("Pinball loss", "Loss of the predicted quantiles, averaged over levels.", group=SCORES)
 
     def __post_init__(self) -> None:
         check_levels(self.levels)
@@ -203,13 +191,11 @@ class IntervalScore(IntervalMetric):
     13.0
     """
 
+    label = "Interval score"
+    meaning = "Width of intervals plus a penalty for values outside."
     measures = "both"
     needs = "cdf"
     level: float = 0.9
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        return self._presented("Interval score", "Width of intervals plus a penalty for values outside.", group=SCORES)
 
     def __post_init__(self) -> None:
         check_level(self.level)

@@ -4,14 +4,7 @@ import math
 
 import numpy as np
 
-RADIAL = {
-    "exponential": lambda u, _: math.exp(-u),
-    "gaussian": lambda u, _: math.exp(-u * u / 2),
-    "gamma-exponential": lambda u, shape: math.exp(-(u**shape)),
-    "matern32": lambda u, _: (1 + math.sqrt(3) * u) * math.exp(-math.sqrt(3) * u),
-    "matern52": lambda u, _: (1 + math.sqrt(5) * u + 5 * u * u / 3) * math.exp(-math.sqrt(5) * u),
-    "rational-quadratic": lambda u, shape: (1 + u * u / (2 * shape)) ** -shape,
-}
+from oracles.kernels import PROFILES
 
 
 def distance(kernel, p, q):
@@ -37,7 +30,9 @@ def _matrix(kernel, P, Q, A, B):
     for i in range(len(P)):
         for j in range(len(Q)):
             u = distance(kernel, P[i], Q[j]) / kernel.lengthscale
-            H[i, j] = RADIAL[kernel.radial](u, kernel.shape) * math.fsum(x * y for x, y in zip(A[i], B[j], strict=True))
+            H[i, j] = PROFILES[kernel.radial](u, kernel.shape) * math.fsum(
+                x * y for x, y in zip(A[i], B[j], strict=True)
+            )
     return H
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from line_oracles import beta_matrix, kernel_matrix
+from oracles.lines import beta_matrix, kernel_matrix
 
 
 def kde_ece_by_loops(c, y, h, kernel, boundary, *, w=None, norm=1, isolated="drop"):
