@@ -209,6 +209,8 @@ def test_an_archive_may_name_its_probabilities_as_a_table_does(tmp_path, name):
 def test_weights_are_read(tmp_path):
     p = read_predictions(write(tmp_path, "w,y,p_0,p_1\n2,0,.8,.2\n.5,1,.4,.6\n"), weight="w")
     assert p.weights.tolist() == [2, 0.5]
+    with pytest.raises(InputError, match="but line 3, column 'w' is -1"):
+        read_predictions(write(tmp_path, "w,y,p_0,p_1\n2,0,.8,.2\n-1,1,.4,.6\n"), weight="w")
 
 
 def test_logits_are_read_only_when_asked_for(tmp_path):

@@ -78,7 +78,7 @@ def predictions_from(
 ) -> Columns:
     """Return the columns of class predictions, with the weights that are requested."""
     weights = {} if request.weight is None else {"weights": (request.weight,)}
-    return Columns({"probs": tuple(probs), **weights}, label, classes, positional)
+    return Columns({"probs": tuple(probs), **weights}, label if request.needs_label else "", classes, positional)
 
 
 def choose_columns(

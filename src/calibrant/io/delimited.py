@@ -16,7 +16,7 @@ from calibrant.io import limits
 from calibrant.io.plain import MOST_BYTES, count_rows, plain_columns, portions, quotes_open
 from calibrant.io.sources import Content
 from calibrant.io.tables import content_of, need_polars
-from calibrant.io.text import TextTable, intact
+from calibrant.io.text import TextTable
 from calibrant.io.values import Collector, Stack
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class Delimited(TextTable):
         if first is None:
             raise InputError(f"{file.name} holds only blank lines. It needs a header line and at least one row.")
         self.separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
-        with intact(file):
-            _, self.header = next(self._rows(self.content()))
+        _, self.header = next(self._rows())
         self.names = tuple(name.strip() for name in self.header)
         self._positions = {name: j for j, name in enumerate(self.names)}
         twice = repeated([name for name in self.names if name])  # Columns without a name are never requested.
@@ -90,7 +89,7 @@ class Delimited(TextTable):
 
     def place(self, row: int) -> str:
         """Return the line on which a row begins."""
-        found = next(islice(self._rows(self.content()), row + 1, None), None)
+        found = next(islice(self._rows(), row + 1, None), None)
         if found is None:
             raise InputError(f"{self.file.name} changed while it was being read. Try again.")
         return f"line {found[0]}"
@@ -108,12 +107,11 @@ class Delimited(TextTable):
         need_polars()
         import polars as pl
 
-        with intact(self.file):
-            return pl.concat([self._read_csv(block, range(len(self.names))) for block in self._blocks()])
+        return pl.concat([self._read_csv(block, range(len(self.names))) for block in self._blocks()])
 
-    def _rows(self, content: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+    def _rows(self, content: BinaryIO | None = None) -> Iterator[tuple[int, list[str]]]:
         """Yield the header and the rows, each with the line on which it begins; blank lines are skipped."""
-        reader = csv.reader(self.decoded(content), delimiter=self.separator)
+        reader = csv.reader(self.lines(content), delimiter=self.separator)
         while True:
             line = reader.line_num + 1
             try:
@@ -131,7 +129,6 @@ class Delimited(TextTable):
         next(self._rows(content))  # Leaves the file at the first row.
         rest = b""
         while chunk := content.read(limits.BLOCK_BYTES):
-            self.check_ratio(content.tell())
             rest += chunk
             end = _last_row_end(rest)
             if not end and len(rest) > limits.MAX_LINE_BYTES:
@@ -175,7 +172,7 @@ class Delimited(TextTable):
         """Return the error for the first row of the wrong length, or for the first stray quotation mark."""
         file, stray = self.file.name, None
         try:
-            for line, fields in self._rows(self.content()):
+            for line, fields in self._rows():
                 if len(fields) != len(self.names):
                     return InputError(f"{file}, line {line}: {_ragged(fields, len(self.names))}")
                 if stray is None and any('"' in field for field in fields):
