@@ -139,14 +139,14 @@ def test_contradictions_are_refused_before_the_file_is_opened():
 
 def test_a_column_has_one_role(tmp_path):
     path = write(tmp_path, "y,mean,sd,draw_0\n1,2,3,4\n")
-    for options, name in [
-        ({"target": "mean", "mean": "mean"}, "mean"),
-        ({"mean": "sd", "sd": "sd"}, "sd"),
-        ({"sd": "sd", "weight": "sd"}, "sd"),
-        ({"draws": ["y", "draw_0"], "target": "y"}, "y"),
-        ({"draws": ["mean", "me*n"]}, "mean"),
+    for options, words in [
+        ({"target": "mean", "mean": "mean"}, "'mean' is taken for target= and for mean=. Name another column with one"),
+        ({"mean": "sd", "sd": "sd"}, "'sd' is taken for mean= and for sd="),
+        ({"sd": "sd", "weight": "sd"}, "'sd' is taken for weight= and for sd="),
+        ({"draws": ["y", "draw_0"], "target": "y"}, "'y' is taken for target= and for draws="),
+        ({"draws": ["mean", "me*n"]}, "the column 'mean' is named twice with draws=. Name it once"),
     ]:
-        assert f"the column '{name}' is named twice" in failure(path, **options)
+        assert words in failure(path, **options)
     table = pl.DataFrame({"y": [1], "draw_0": [[1.0, 2.0]], "draw_1": [1.0]})
     table.write_parquet(tmp_path / "a.parquet")
     assert "column 'draw_0' holds all draws of a row in each cell" in failure(tmp_path / "a.parquet")

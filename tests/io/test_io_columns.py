@@ -182,21 +182,21 @@ def test_patterns_lists_and_exotic_names_choose_columns(tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 @pytest.mark.parametrize(
-    ("options", "name", "purposes"),
+    ("options", "name", "roles"),
     [
-        ({"weight": "y"}, "y", "labels and as weights"),
-        ({"label": "probs", "probs": "probs"}, "probs", "labels and as probabilities"),
-        ({"probs": "probs", "weight": "probs"}, "probs", "weights and as probabilities"),
+        ({"weight": "y"}, "y", "label= and for weight="),
+        ({"label": "probs", "probs": "probs"}, "probs", "label= and for probs="),
+        ({"probs": "probs", "weight": "probs"}, "probs", "weight= and for probs="),
     ],
 )
-def test_a_column_has_one_purpose(tmp_path, ending, options, name, purposes):
+def test_a_column_has_one_role(tmp_path, ending, options, name, roles):
     path = tmp_path / f"a.{ending}"
     columns = {"y": np.array([0, 1]), "probs": np.array([0.2, 0.7])}
     if ending == "npz":
         np.savez(path, **columns)
     else:
         getattr(pl.DataFrame(columns), f"write_{ending}")(path)
-    with pytest.raises(InputError, match=f"'{name}' is read as {purposes}. Name another one with label="):
+    with pytest.raises(InputError, match=f"'{name}' is taken for {roles}. Name another"):
         read_predictions(path, **options)
 
 

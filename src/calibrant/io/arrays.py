@@ -19,7 +19,7 @@ from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import CELL_LIMIT, brief, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, choose_keys, predictions_from
+from calibrant.io.columns import Columns, choose_arrays, predictions_from
 from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, choose_forecasts
 from calibrant.io.matching import find_column
 from calibrant.io.request import ForecastRequest, Request
@@ -129,7 +129,7 @@ class Archive(Arrays):
     def choose(self, request: Request | ForecastRequest) -> Columns:
         """Choose the arrays that are requested, or that have usual names."""
         if isinstance(request, Request):
-            return choose_keys(self.file.name, self.names, request)
+            return choose_arrays(self.file.name, self.names, request)
         whole = (*WHOLE_DRAWS, *(request.quantiles or (WHOLE_QUANTILES,)))
         return Columns(choose_forecasts(self.file.name, self.names, whole, request))
 
