@@ -13,11 +13,10 @@ from calibrant._border.numerals import count
 from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.plain import MOST_BYTES, count_rows, plain_columns, portions, quotes_open
-from calibrant.io.sources import Content
-from calibrant.io.tables import content_of, need_polars
+from calibrant.io.plain import MOST_BYTES, count_rows, plain_columns, quotes_open
+from calibrant.io.sources import WIDE, Content
+from calibrant.io.tables import need_polars
 from calibrant.io.text import TextTable
-from calibrant.io.values import Collector, Stack
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,24 +54,16 @@ class Delimited(TextTable):
 
     def _read_plain(self, numbers: Mapping[str, Sequence[str]], label: str) -> Content | None:
         """Read the columns without polars; None if there are no rows or one is unusual."""
-        places = [self._positions[name] for names in numbers.values() for name in names]
-        stacks = {argument: Stack(self.file.name) for argument in numbers}
-        labels, rows = Collector() if label else None, 0
-        for block in self._blocks():
-            self.file.check_unchanged()
-            for part in portions(block):
-                texts = [self._positions[label]] if label else []
-                found = plain_columns(part, self.separator, len(self.names), places, texts)
-                if found is None:
-                    return None
-                columns = iter(found.numbers)
-                for argument, names in numbers.items():
-                    stacks[argument].append(np.column_stack([*islice(columns, len(names))]))
-                if labels is not None:
-                    labels.append_coded(found.texts[0])
-                rows += found.n_rows
+        rows = b"".join(self._blocks())
         self.file.check_unchanged()
-        return content_of(stacks, labels) if rows else None
+        places = [self._positions[name] for names in numbers.values() for name in names]
+        found = plain_columns(rows, self.separator, len(self.names), places, [self._positions[label]] if label else [])
+        if found is None:
+            return None
+        columns = iter(found[0])
+        every = {argument: [*islice(columns, len(names))] for argument, names in numbers.items()}
+        matrices = {key: np.column_stack(several) if key in WIDE else several[0] for key, several in every.items()}
+        return Content(matrices, next(iter(found[1]), None))
 
     def blocks(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns; the numbers of a block stay texts if one is written in an unusual way."""
