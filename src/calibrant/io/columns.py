@@ -19,7 +19,7 @@ from calibrant.io.matching import (
     hint,
     matches,
 )
-from calibrant.io.request import Request, as_class_names, by_value
+from calibrant.io.request import Request, as_class_names, by_value, weights_of
 
 CORRECT, CONFIDENCE = "correct", "confidence"
 """Usual names in evaluations of language models: whether the answer was right, and the model's confidence in it."""
@@ -87,8 +87,8 @@ def predictions_from(
     positional: bool = True,
 ) -> Columns:
     """Return the columns of class predictions, with the weights that are requested."""
-    weights = {} if request.weight is None else {"weights": (request.weight,)}
-    return Columns({"probs": tuple(probs), **weights}, label if request.needs_label else "", classes, positional)
+    numbers = {"probs": tuple(probs), **weights_of(request)}
+    return Columns(numbers, label if request.needs_label else "", classes, positional)
 
 
 def choose_columns(

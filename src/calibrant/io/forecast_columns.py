@@ -18,7 +18,7 @@ from calibrant.io.matching import (
     is_pattern,
     matches,
 )
-from calibrant.io.request import ForecastRequest
+from calibrant.io.request import ForecastRequest, weights_of
 
 QUANTILES = ("q*", "quantile*")
 """Patterns of columns that are quantiles if a level stands for the star."""
@@ -133,8 +133,8 @@ def choose_forecasts(
         chosen["targets"] = (target,)
         own.add(target)
     if request.weight is not None:
-        chosen["weights"] = (find_column(file, names, request.weight),)
-    chosen |= _choose_law(file, names, nested, request, own)
+        find_column(file, names, request.weight)
+    chosen |= weights_of(request) | _choose_law(file, names, nested, request, own)
     check_roles(file, chosen)
     if request.mean is not None and request.sd is None:
         (column,) = chosen["scale"]

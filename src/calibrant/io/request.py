@@ -83,6 +83,11 @@ class ForecastRequest:
         return {name for name in (self.target, self.mean, self.sd, self.weight) if name is not None}
 
 
+def weights_of(request: Request | ForecastRequest) -> dict[str, tuple[str, ...]]:
+    """Return the column of the weights by the argument for which it is read, nothing if none is named."""
+    return {} if request.weight is None else {"weights": (request.weight,)}
+
+
 def _check_names(**names: object) -> None:
     for argument, name in names.items():
         if name is not None and not isinstance(name, str):

@@ -132,7 +132,7 @@ def _missing(content: Content, columns: Columns, known: Collection[str]) -> Iter
     for argument, values in content.numbers.items():
         if values.dtype.kind == "f" and values.size and np.isnan(np.min(values)):
             masks = np.isnan(values.reshape(len(values), -1)).T
-            names = columns.numbers[argument] or (argument,)
+            names = columns.numbers[argument]
             if len(names) != len(masks):  # One column holds all numbers of a row.
                 masks = np.any(masks, axis=0, keepdims=True)
             yield from ((name, mask) for name, mask in zip(names, masks, strict=True) if mask.any())
