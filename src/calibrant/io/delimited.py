@@ -16,7 +16,7 @@ from calibrant.io import limits
 from calibrant.io.plain import MOST_BYTES, count_rows, plain_columns, quotes_open
 from calibrant.io.sources import WIDE, Content
 from calibrant.io.tables import need_polars
-from calibrant.io.text import TextTable
+from calibrant.io.text import TextTable, stripped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,8 +65,9 @@ class Delimited(TextTable):
         matrices = {key: np.column_stack(several) if key in WIDE else several[0] for key, several in every.items()}
         return Content(matrices, next(iter(found[1]), None))
 
-    def blocks(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns; the numbers of a block stay texts if one is written in an unusual way."""
+    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
+        """Yield the rows of some columns; the numbers of a batch stay texts if one is written in an unusual way."""
+        need_polars()
         import polars as pl
 
         wanted = [self._positions[name] for name in (*texts, *numbers)]
@@ -76,7 +77,7 @@ class Delimited(TextTable):
             except pl.exceptions.PolarsError:
                 frame = self._read_csv(block, wanted)
             frame.columns = [*texts, *numbers]
-            yield frame
+            yield stripped(frame, texts)
 
     def place(self, row: int) -> str:
         """Return the line on which a row begins."""

@@ -73,6 +73,7 @@ class Table(Source):
         """Yield the rows of some columns, with those in `numbers` converted to numbers; values may be missing."""
         start = 0
         for batch in self.batches(texts, numbers):
+            self.file.check_unchanged()
             for name in texts:
                 self._check_length(batch[name], start)
             frame = self._converted(batch, numbers, start)

@@ -3,7 +3,6 @@
 import gzip
 import io
 import zlib
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -13,7 +12,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.sniff import Kind
 from calibrant.io.sources import undamaged
-from calibrant.io.tables import Table, need_polars
+from calibrant.io.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,20 +24,6 @@ class TextTable(Table):
     def __init__(self, file: OpenFile, *, gzipped: bool = False) -> None:
         self.file = file
         self.gzipped = gzipped
-
-    @abstractmethod
-    def blocks(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns, with texts as they are in the file."""
-
-    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns; texts are stripped, and empty ones are null."""
-        need_polars()
-        import polars as pl
-
-        for block in self.blocks(texts, numbers):
-            self.file.check_unchanged()
-            bare = [block[name].str.strip_chars() for name in texts]
-            yield block.with_columns(pl.DataFrame([cells.set(cells == "", None) for cells in bare]))
 
     def content(self) -> BinaryIO:
         """Return the unpacked content from its beginning."""
@@ -64,6 +49,14 @@ class TextTable(Table):
             except UnicodeDecodeError as error:
                 byte = f"byte 0x{raw[error.start]:02x}"
                 raise InputError(f"{where}: {byte} is not UTF-8 text. Save the file as UTF-8.") from error
+
+
+def stripped(frame: "pl.DataFrame", texts: Sequence[str]) -> "pl.DataFrame":
+    """Return a table with texts without surrounding spaces, and null in place of empty ones."""
+    import polars as pl
+
+    bare = [frame[name].str.strip_chars() for name in texts]
+    return frame.with_columns(pl.DataFrame([cells.set(cells == "", None) for cells in bare]))
 
 
 class _Unpacked(gzip.GzipFile):
