@@ -56,7 +56,7 @@ class LeftOut:
     def warn(self, consequence: str) -> None:
         """Warn of rows that were left out, if there are any."""
         if self.rows:
-            warnings.warn(f"values are missing in {self}: {consequence}.", DataWarning, stacklevel=4)
+            warnings.warn(f"values are missing in {self}: {consequence}.", DataWarning, stacklevel=5)
 
 
 def read_files(
