@@ -79,6 +79,7 @@ ARRAY_TROUBLE = {
     ),
     "text": ({"y": ["a"], "draws": [[1, 2]]}, "targets must hold numbers, but holds 'a'"),
     "several matrices": ({"y": [1], "draw_0": [1], "draw_1": [[2]]}, "'draw_1' must have one entry per row"),
+    "several quantiles": ({"y": [1], "q5": [1], "q95": [[2]]}, "must be the only one: name it alone with quantiles=."),
     "several lengths": ({"y": [1], "draw_0": [1], "draw_1": [1, 2]}, "'draw_1' must have one entry per row"),
 }
 
@@ -140,10 +141,10 @@ def test_contradictions_are_refused_before_the_file_is_opened():
 def test_a_column_has_one_role(tmp_path):
     path = write(tmp_path, "y,mean,sd,draw_0\n1,2,3,4\n")
     for options, words in [
-        ({"target": "mean", "mean": "mean"}, "'mean' is taken for target= and for mean=. Name another column with one"),
-        ({"mean": "sd", "sd": "sd"}, "'sd' is taken for mean= and for sd="),
-        ({"sd": "sd", "weight": "sd"}, "'sd' is taken for weight= and for sd="),
-        ({"draws": ["y", "draw_0"], "target": "y"}, "'y' is taken for target= and for draws="),
+        ({"target": "mean", "mean": "mean"}, "'mean' is used for target= and for mean=. Name another column for one"),
+        ({"mean": "sd", "sd": "sd"}, "'sd' is used for mean= and for sd="),
+        ({"sd": "sd", "weight": "sd"}, "'sd' is used for weight= and for sd="),
+        ({"draws": ["y", "draw_0"], "target": "y"}, "'y' is used for target= and for draws="),
         ({"draws": ["mean", "me*n"]}, "the column 'mean' is named twice with draws=. Name it once"),
     ]:
         assert words in failure(path, **options)

@@ -196,7 +196,7 @@ def test_a_column_has_one_role(tmp_path, ending, options, name, roles):
         np.savez(path, **columns)
     else:
         getattr(pl.DataFrame(columns), f"write_{ending}")(path)
-    with pytest.raises(InputError, match=f"'{name}' is taken for {roles}. Name another"):
+    with pytest.raises(InputError, match=f"'{name}' is used for {roles}. Name another"):
         read_predictions(path, **options)
 
 

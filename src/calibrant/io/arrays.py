@@ -21,7 +21,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.columns import Columns, choose_arrays, predictions_from
 from calibrant.io.forecast_columns import choose_forecasts
-from calibrant.io.matching import find_column
+from calibrant.io.matching import ARGUMENTS, find_column
 from calibrant.io.request import ForecastRequest, Request, weights_of
 from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Content, Numbers, Source, undamaged
@@ -107,7 +107,7 @@ class Arrays(Source):
                 raise InputError(
                     f"{self.file.name}: {quoted(name)} must have one entry per row, as {quoted(names[0])}, but has "
                     f"shape {values.shape}. An array of whole rows must be the only one: name it alone with "
-                    f"{argument}=."
+                    f"{ARGUMENTS.get(argument, argument)}=."
                 )
         return np.column_stack(arrays)
 

@@ -93,8 +93,8 @@ def check_roles(file: str, chosen: Mapping[str, Collection[str]]) -> None:
         if one == other:
             raise InputError(f"{file}: the column {quoted(twice)} is named twice with {one}=. Name it once.")
         raise InputError(
-            f"{file}: a column has one role, but {quoted(twice)} is taken for {one}= and for {other}=. Name another "
-            "column with one of them."
+            f"{file}: a column has one role, but {quoted(twice)} is used for {one}= and for {other}=. Name another "
+            "column for one of them."
         )
 
 
