@@ -1,5 +1,6 @@
 """Columns of quantiles: which they are, which levels they mean, and what is refused."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -116,3 +117,10 @@ def test_a_quantile_that_is_no_number_is_located(tmp_path):
         read_forecasts(path)
     with pytest.warns(DataWarning, match="left out"):
         assert read_forecasts(path, drop_missing=True).n_samples == 1
+
+
+def test_levels_that_are_no_list_are_refused_with_the_file_named_once(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, quantiles=[[0.0, 1.0], [1.0, 3.0]], levels=[[0.1, 0.9]], y=[1, 2])
+    with pytest.raises(InputError, match=r"^\S+a\.npz: 'levels' must have one entry per row, but has shape \(1, 2\)"):
+        read_forecasts(path)

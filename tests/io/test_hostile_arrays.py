@@ -233,7 +233,7 @@ def test_arrays_of_the_wrong_kind_are_refused(tmp_path, monkeypatch):
         ("a.npz", {"probs": "complex"}, "must hold numbers, booleans or text, but its type is <c16"),
         ("a.npz", {"probs": ["probs", "labels"]}, "probs must name one array"),
         ("a.npz", {"label": "probs"}, "one-hot labels must have exactly one 1"),
-        ("a.npz", {"probs": "labels"}, "'labels' is read as labels and as probabilities"),
+        ("a.npz", {"probs": "labels"}, "'labels' is used for label= and for probs="),
         ("probs.npy", {"label": "labels.npy", "probs": "x"}, "leave out probs="),
         ("probs.npy", {"label": "labels.npy", "weight": "w"}, "'w' must be the path of an .npy file"),
         ("probs.npy", {"label": "fields.npy"}, "fields.npy must hold one array"),

@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from calibrant import InputError, Predictions
 from calibrant.io import column_names, limits, opening, printable, read_column, read_predictions
+from calibrant.io.read import read_unlabelled
 from io_cases import N_CLASSES, N_ROWS, WRITERS, frame, probabilities
 
 ROWS = "0,.8,.2\n1,.4,.6\n"
@@ -189,6 +190,14 @@ def test_plain_arrays_need_a_file_of_labels(tmp_path, monkeypatch):
         read_predictions("probs.npy")
     with pytest.raises(FileNotFoundError, match=r"missing.npy does not exist"):
         read_predictions("probs.npy", label="missing.npy")
+
+
+def test_plain_arrays_without_labels_need_no_file_of_them(tmp_path):
+    probs, _ = probabilities()
+    np.save(tmp_path / "probs.npy", probs)
+    np.testing.assert_allclose(read_unlabelled(tmp_path / "probs.npy", [0, 1, 2]).probs, probs, atol=1e-15)
+    with pytest.raises(InputError, match=r"^\S+probs\.npy: 2 classes are needed, .* but there are 3"):
+        read_unlabelled(tmp_path / "probs.npy", [0, 1])
 
 
 @pytest.mark.filterwarnings("ignore:Stored array in format 3.0")

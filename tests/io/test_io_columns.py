@@ -182,21 +182,21 @@ def test_patterns_lists_and_exotic_names_choose_columns(tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 @pytest.mark.parametrize(
-    ("options", "name", "purposes"),
+    ("options", "name", "roles"),
     [
-        ({"weight": "y"}, "y", "labels and as weights"),
-        ({"label": "probs", "probs": "probs"}, "probs", "labels and as probabilities"),
-        ({"probs": "probs", "weight": "probs"}, "probs", "weights and as probabilities"),
+        ({"weight": "y"}, "y", "label= and for weight="),
+        ({"label": "probs", "probs": "probs"}, "probs", "label= and for probs="),
+        ({"probs": "probs", "weight": "probs"}, "probs", "weight= and for probs="),
     ],
 )
-def test_a_column_has_one_purpose(tmp_path, ending, options, name, purposes):
+def test_a_column_has_one_role(tmp_path, ending, options, name, roles):
     path = tmp_path / f"a.{ending}"
     columns = {"y": np.array([0, 1]), "probs": np.array([0.2, 0.7])}
     if ending == "npz":
         np.savez(path, **columns)
     else:
         getattr(pl.DataFrame(columns), f"write_{ending}")(path)
-    with pytest.raises(InputError, match=f"'{name}' is read as {purposes}. Name another one with label="):
+    with pytest.raises(InputError, match=f"'{name}' is used for {roles}. Name another"):
         read_predictions(path, **options)
 
 
@@ -209,6 +209,8 @@ def test_an_archive_may_name_its_probabilities_as_a_table_does(tmp_path, name):
 def test_weights_are_read(tmp_path):
     p = read_predictions(write(tmp_path, "w,y,p_0,p_1\n2,0,.8,.2\n.5,1,.4,.6\n"), weight="w")
     assert p.weights.tolist() == [2, 0.5]
+    with pytest.raises(InputError, match="but line 3, column 'w' is -1"):
+        read_predictions(write(tmp_path, "w,y,p_0,p_1\n2,0,.8,.2\n-1,1,.4,.6\n"), weight="w")
 
 
 def test_logits_are_read_only_when_asked_for(tmp_path):

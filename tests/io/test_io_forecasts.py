@@ -156,6 +156,7 @@ def test_polars_is_needed_for_tables_only(tmp_path, monkeypatch):
 
 def test_targets_of_a_large_table_are_not_held_as_text(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "BLOCK_BYTES", 100_000)
+    monkeypatch.setattr("calibrant.io.delimited.MOST_BYTES", 0)  # It counts as large.
     n = 50_000
     buffer = io.StringIO()
     np.savetxt(

@@ -8,7 +8,7 @@ import pytest
 
 from calibrant import DataWarning, InputError, read_forecasts, read_predictions
 from calibrant.io import read_column
-from calibrant.io.read import read_rows
+from calibrant.io.read import read_labelled
 from calibrant.io.request import Request
 from io_cases import WRITERS, failure, probabilities
 
@@ -30,10 +30,10 @@ def test_rows_with_missing_values_are_left_out_and_counted(tmp_path, kind):
         kind
     ](path)
     with pytest.warns(DataWarning, match=r"missing in 3 of 5 rows .*: these rows are left out"):
-        part = read_rows(path, Request(weight="w", drop_missing=True), ["note"])
-    assert part.predictions.positive.tolist() == [0.2, 0.9]
-    assert part.predictions.weights.tolist() == [1, 2]
-    assert part.others["note"].tolist() == ["a", "e"]
+        found, others = read_labelled(path, Request(weight="w", drop_missing=True), ["note"])
+    assert found.positive.tolist() == [0.2, 0.9]
+    assert found.weights.tolist() == [1, 2]
+    assert others["note"].tolist() == ["a", "e"]
 
 
 @pytest.mark.parametrize("mark", ["", "NA", "nan"])

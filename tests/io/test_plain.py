@@ -5,7 +5,6 @@ import pytest
 
 from calibrant._border.files import open_regular
 from calibrant.exceptions import InputError
-from calibrant.io import plain as module
 from calibrant.io import read_predictions
 from calibrant.io.delimited import Delimited
 from calibrant.io.text import TextTable
@@ -67,11 +66,6 @@ def test_every_digit_is_read_alike(tmp_path):
     any_bits = any_bits[np.isfinite(any_bits)]
     digits = [*map(repr, any_bits.tolist()), *(f"{x:.30f}" for x in rng.random(3000)), "5e-324", "1e-400", "1.7e308"]
     assert_same(tmp_path, HEADER + "".join(f"a,{x},0.5,{i % 7},1\n" for i, x in enumerate(digits)))
-
-
-def test_the_rows_of_all_portions_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_PORTION", 20)
-    assert_same(tmp_path, HEADER + "".join(f"a,{i / 100},0.5,{i % 7},{i}\n" for i in range(100)))
 
 
 @each(

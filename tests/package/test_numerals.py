@@ -12,7 +12,7 @@ SOURCE = Path(calibrant.__file__).parent
 HOME = "_border/numerals.py"
 MACHINES = {
     "binning/median_variance.py _widest": "a number rounded to nine digits, so that ties do not hang on the machine",
-    "io/rewrite_forecasts.py _columns_of": "names of columns in a file",
+    "io/rewrite.py _columns_of": "names of columns in a file",
     "report/page.py rounded": "numbers rounded for the JSON of the page",
     "results/svg.py coordinate": "coordinates of SVG",
     "report/tables.py _machine": "numbers that JavaScript sorts by",

@@ -139,6 +139,18 @@ def test_other_formats_and_several_classes(tmp_path):
     assert found == Sketch(classes=["a", "b", "c"]).update(p, np.array([*"abc"])[y])
 
 
+def test_arrays_of_several_classes_tell_how_many(tmp_path):
+    probs, labels = classes(300, 3, np.random.default_rng(2))
+    np.savez(tmp_path / "a.npz", probs=probs, labels=labels)
+    np.save(tmp_path / "probs.npy", probs)
+    np.save(tmp_path / "labels.npy", labels)
+    expected = Sketch(3).update(probs, labels)
+    apart = {"label": str(tmp_path / "labels.npy")}
+    for name, options in {"a.npz": {}, "probs.npy": apart}.items():
+        reading = Reading.of(tmp_path / name, **options)
+        assert reading.sketch(tmp_path / name) == expected
+
+
 def test_logits_percentages_and_the_positive_class(tmp_path):
     pl.DataFrame({"p": [0.0, 2.0], "y": [0, 1]}).write_csv(tmp_path / "logits.csv")
     found = sketch_files([str(tmp_path / "logits.csv")], Reading.of(tmp_path / "logits.csv", logits=True)).sketch

@@ -74,7 +74,7 @@ def apply_forecasts(
     from calibrant.cli import show
     from calibrant.cli.fitted import law_fingerprint, listed, warn_if_fitted_here
     from calibrant.cli.intervals import COLUMN
-    from calibrant.io.rewrite_forecasts import rewrite_forecasts
+    from calibrant.io.rewrite import rewrite_forecasts
 
     rows = 0
 

@@ -174,13 +174,12 @@ class Source:
     ) -> "tuple[Predictions, dict[str, NDArray[np.generic]]]":
         """Read class predictions, and other columns of the same rows; None among their names is skipped."""
         from calibrant.cli.show import listening_bar
-        from calibrant.io.read import read_rows
+        from calibrant.io.read import read_labelled
         from calibrant.io.request import Request
 
         refuse_columns(files, self.probs, self.classes)
         with listening_bar("reading", quiet=self.silent):
-            part = read_rows(files, Request(**self.as_options()), [name for name in others if name is not None])
-        return part.predictions, part.others
+            return read_labelled(files, Request(**self.as_options()), [name for name in others if name is not None])
 
 
 @Parameter(name="*", group=INPUT)

@@ -12,7 +12,7 @@ from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Source, expanded
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.results import WatchResult
-    from calibrant.scale import Sketch
+    from calibrant.scale import GroupedSketch, Sketch
 
 ENDINGS = (SKETCH, ".csv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz")
 """Suffixes of files of days; other files in a folder are ignored."""
@@ -141,7 +141,7 @@ def _same(file: Path, other: Path) -> bool:
 
 def _read_all(
     files: list[Path], source: Source, progress: Callable[[int, int], None]
-) -> "Iterator[tuple[str, Sketch | Predictions]]":
+) -> "Iterator[tuple[str, Sketch | GroupedSketch | Predictions]]":
     for done, file in enumerate(files):
         progress(done, len(files))
         yield file.stem, _read(file, source)
@@ -151,7 +151,7 @@ def _read_all(
 def _reference(files: list[Path], source: Source) -> "Sketch | Predictions | None":
     """Read the reference period: the sum of its sketches, or the rows of all its files."""
     from calibrant.exceptions import InputError
-    from calibrant.scale import read_sketch
+    from calibrant.scale import GroupedSketch, read_sketch
 
     sketches = [file for file in files if file.suffix.lower() == SKETCH]
     if not sketches:
@@ -161,11 +161,12 @@ def _reference(files: list[Path], source: Source) -> "Sketch | Predictions | Non
             f"--reference must name either sketches or files of predictions, but names both ({len(sketches)} of "
             f"{len(files)} are sketches). Make a sketch of each file."
         )
-    first, *others = (read_sketch(file) for file in sketches)
+    found = [read_sketch(file) for file in sketches]
+    first, *others = (one.total() if isinstance(one, GroupedSketch) else one for one in found)
     return sum(others, first)
 
 
-def _read(file: Path, source: Source) -> "Sketch | Predictions":
+def _read(file: Path, source: Source) -> "Sketch | GroupedSketch | Predictions":
     from calibrant.scale import read_sketch
 
     return read_sketch(file) if file.suffix.lower() == SKETCH else source.predictions([file])

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import PurePosixPath
 from typing import IO, Any, cast
 
@@ -19,10 +19,10 @@ from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import CELL_LIMIT, brief, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, choose_keys, predictions_from
-from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, choose_forecasts
-from calibrant.io.matching import find_column
-from calibrant.io.request import ForecastRequest, Request
+from calibrant.io.columns import Columns, choose_arrays, predictions_from
+from calibrant.io.forecast_columns import choose_forecasts
+from calibrant.io.matching import ARGUMENTS, find_column
+from calibrant.io.request import ForecastRequest, Request, weights_of
 from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Content, Numbers, Source, undamaged
 
@@ -107,7 +107,7 @@ class Arrays(Source):
                 raise InputError(
                     f"{self.file.name}: {quoted(name)} must have one entry per row, as {quoted(names[0])}, but has "
                     f"shape {values.shape}. An array of whole rows must be the only one: name it alone with "
-                    f"{argument}=."
+                    f"{ARGUMENTS.get(argument, argument)}=."
                 )
         return np.column_stack(arrays)
 
@@ -125,18 +125,25 @@ class Archive(Arrays):
         self.names = tuple(self._members)
         if not self.names:
             raise InputError(f"{file.name} is a zip archive without NumPy arrays in it.{_guess(self.zip.namelist())}")
+        self.nested = frozenset(filter(self._is_matrix, self.names))
 
     def choose(self, request: Request | ForecastRequest) -> Columns:
         """Choose the arrays that are requested, or that have usual names."""
         if isinstance(request, Request):
-            return choose_keys(self.file.name, self.names, request)
-        whole = (*WHOLE_DRAWS, *(request.quantiles or (WHOLE_QUANTILES,)))
-        return Columns(choose_forecasts(self.file.name, self.names, whole, request))
+            return choose_arrays(self.file.name, self.names, request)
+        # Any array may hold whole rows; those that do not are refused for their shape.
+        return Columns(choose_forecasts(self.file.name, self.names, self.names, request))
 
     def get(self, name: str) -> NDArray[np.generic]:
         """Read one array."""
         with self.undamaged(), self.zip.open(self._members[name]) as handle:
             return read_array(f"{self.file.name}, array {quoted(name)}", handle)
+
+    def _is_matrix(self, name: str) -> bool:
+        """Whether the header of an array says so; if it cannot be read, the array will be refused when it is."""
+        with suppress(Exception), self.zip.open(self._members[name]) as handle:
+            return npy.read_magic(handle) == (1, 0) and len(npy.read_array_header_1_0(handle)[0]) > 1
+        return False
 
     def undamaged(self) -> AbstractContextManager[None]:
         """Turn errors of the zip module about a damaged archive into one clear line."""
@@ -196,22 +203,22 @@ class SingleArray(Arrays):
     def __init__(self, file: OpenFile, values: NDArray[np.generic]) -> None:
         self.file = file
         self.values = values
+        self.nested = _OWN if values.ndim > 1 else frozenset()
 
     def choose(self, request: Request | ForecastRequest) -> Columns:
         """Take the array as probabilities or as draws."""
         if isinstance(request, Request):
-            label = self._file_of("labels", "label", "probs", request.label)
+            label = self._file_of("labels", "label", "probs", request.label) if request.needs_label else ""
             if request.probs is not None:
                 raise InputError(f"{self.file.name} holds one array without names: leave out probs=.")
-            return predictions_from(request, (), label, request.classes)
+            return predictions_from(request, ["probs"], label, request.classes)
         if any(given is not None for given in (request.mean, request.sd, request.draws, request.quantiles)):
             raise InputError(
                 f"{self.file.name} holds one array without names, which is read as draws: leave out mean=, sd=, draws= "
                 "and quantiles=."
             )
         target = self._file_of("targets", "target", "draws", request.target)
-        weights = {} if request.weight is None else {"weights": (request.weight,)}
-        return Columns({"targets": (target,), "draws": (), **weights})
+        return Columns({"targets": (target,), "draws": ("draws",), **weights_of(request)})
 
     def _file_of(self, what: str, argument: str, array: str, name: str | None) -> str:
         if name is None or not name.endswith(".npy"):
@@ -222,7 +229,9 @@ class SingleArray(Arrays):
         return name
 
     def get(self, name: str) -> NDArray[np.generic]:
-        """Read the array in another file."""
+        """Return the array, or read the one in another file."""
+        if name in _OWN:
+            return self.values
         if not name.endswith(".npy"):
             raise InputError(f"{self.file.name} has no names in it: {quoted(name)} must be the path of an .npy file.")
         with open_regular(name) as file:
@@ -233,8 +242,9 @@ class SingleArray(Arrays):
             return source.values
         raise InputError(f"{file.name} must hold one array, but has the fields {listing(source.names)}.")
 
-    def _joined(self, argument: str, names: Sequence[str]) -> NDArray[np.generic]:
-        return super()._joined(argument, names) if names else self.values
+
+_OWN = frozenset({"probs", "draws"})
+"""What an array without a name is called."""
 
 
 def open_npy(file: OpenFile) -> Arrays:

@@ -5,11 +5,21 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from calibrant._border.text import listing, quoted, repeated, suggestion
+from calibrant._border.text import listing, quoted, suggestion
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.forecast_columns import WHOLE_DRAWS, forecasts_hint
-from calibrant.io.matching import choose_one, expand, find_column, hint, in_any_case, matches
-from calibrant.io.request import Request, as_class_names, by_value
+from calibrant.io.matching import (
+    Pairs,
+    check_roles,
+    choose_one,
+    expand,
+    find_column,
+    first_matches,
+    first_usual,
+    hint,
+    matches,
+)
+from calibrant.io.request import Request, as_class_names, by_value, weights_of
 
 CORRECT, CONFIDENCE = "correct", "confidence"
 """Usual names in evaluations of language models: whether the answer was right, and the model's confidence in it."""
@@ -77,8 +87,8 @@ def predictions_from(
     positional: bool = True,
 ) -> Columns:
     """Return the columns of class predictions, with the weights that are requested."""
-    weights = {} if request.weight is None else {"weights": (request.weight,)}
-    return Columns({"probs": tuple(probs), **weights}, label, classes, positional)
+    numbers = {"probs": tuple(probs), **weights_of(request)}
+    return Columns(numbers, label if request.needs_label else "", classes, positional)
 
 
 def choose_columns(
@@ -93,10 +103,10 @@ def choose_columns(
     If no column has a usual name, those named after the classes, or else after the labels, are taken: `distinct`
     returns the values of a column.
     """
-    label = _choose_label(file, names, request, LABELS)
-    free = [name for name in names if name not in (label, request.weight)]
+    label, weights = _label_and_weights(file, names, request, LABELS)
+    free = [name for name in names if name not in (label, *weights)]
     if request.probs:
-        found = [expand(file, free, pattern) for pattern in request.probs]
+        found = [expand(file, names, pattern, (label, *weights)) for pattern in request.probs]
         pairs, is_sorted = [pair for part in found for pair in part], any(len(part) > 1 for part in found)
     else:
         pairs, is_sorted = _usual(free, nested, request), True
@@ -106,9 +116,7 @@ def choose_columns(
     probs, parts = [name for name, _ in pairs], [part for _, part in pairs]
     if not request.probs:
         _point_to_calibrated(file, free, probs)
-    twice = repeated(probs)
-    if twice is not None:
-        raise InputError(f"{file}: the probability column {quoted(twice)} is named twice. Name it once.")
+    check_roles(file, {"probs": probs})
     if len(probs) == 1:
         return _one_column(file, names, nested, request, label, pairs[0])
     if request.positive is not None:
@@ -134,39 +142,32 @@ def _one_column(
         )
     classes = request.classes
     if column == CONFIDENCE and request.label in (None, CORRECT) and CORRECT in names:
-        label = CORRECT if label else ""
+        label = CORRECT
         classes = classes or (None if request.positive is not None else ("wrong", "right"))
     return predictions_from(request, [column], label, classes)
 
 
-def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
+def choose_arrays(file: str, names: Sequence[str], request: Request) -> Columns:
     """Choose the arrays of an archive."""
     if request.probs is not None and len(request.probs) > 1:
         raise InputError(f"{file}: probs must name one array, but names {len(request.probs)}.")
-    label = _choose_label(file, names, request, ARRAY_LABELS)
+    label, _ = _label_and_weights(file, names, request, ARRAY_LABELS)
     usual = (*(["logits"] * request.logits), *ARRAY_PROBS, *(name for name in SINGLES if name != CONFIDENCE))
     advice = _logits_hint(names, request) or forecasts_hint(names, WHOLE_DRAWS)
-    wanted = request.probs[0] if request.probs else None
-    probs = choose_one(file, names, "probs", wanted, usual, advice)
+    probs = choose_one(file, names, "probs", request.probs[0] if request.probs else None, usual, advice)
     return predictions_from(request, [probs], label, request.classes)
 
 
-def _choose_label(file: str, names: Sequence[str], request: Request, usual: Sequence[str]) -> str:
-    """Return the column of the labels; it, the weights and the probabilities that are named must be different."""
+def _label_and_weights(
+    file: str, names: Sequence[str], request: Request, usual: Sequence[str]
+) -> tuple[str, Sequence[str]]:
+    """Return the column of the labels, empty if there is none and none is needed, and that of the weights, if any."""
     label = ""
     if request.label is not None or request.needs_label or set(usual).intersection(map(str.lower, names)):
         label = choose_one(file, names, "label", request.label, usual)
-    if request.weight is not None:
-        find_column(file, names, request.weight)
-    probs = [("probabilities", name) for name in request.probs or ()]
-    found: dict[str, str] = {}
-    for purpose, name in [("labels", label), ("weights", request.weight), *probs]:
-        if name and found.setdefault(name, purpose) != purpose:
-            raise InputError(
-                f"{file}: a column has one purpose, but {quoted(name)} is read as {found[name]} and as {purpose}. "
-                "Name another one with label=, probs= or weight=."
-            )
-    return label
+    weights = [] if request.weight is None else [find_column(file, names, request.weight)]
+    check_roles(file, {"labels": [label] * bool(label), "weights": weights, "probs": request.probs or ()})
+    return label, weights
 
 
 def _logits_hint(names: Sequence[str], request: Request) -> str:
@@ -180,16 +181,13 @@ def _usual_names(request: Request) -> tuple[Sequence[str], Sequence[str]]:
     return ((*LOGIT_PATTERNS, *PATTERNS), (*LOGITS, *SINGLES)) if request.logits else (PATTERNS, SINGLES)
 
 
-def _usual(names: Sequence[str], nested: Collection[str], request: Request) -> list[tuple[str, str]]:
+def _usual(names: Sequence[str], nested: Collection[str], request: Request) -> Pairs:
     """Return the columns with usual names, sorted, each with the part of its name that names the class."""
     patterns, singles = _usual_names(request)
     stems = (*LOGITS, *NUMBERED) if request.logits else NUMBERED
-    numbered = ([pair for pair in matches(names, f"{stem}*") if pair[1].isdecimal()] for stem in stems)
-    several = next((pairs for pairs in (*(matches(names, p) for p in patterns), *numbered) if pairs), None)
-    if several is not None:
+    if several := first_matches(names, patterns) or first_matches(names, [f"{s}*" for s in stems], str.isdecimal):
         return several
-    usual = (*singles, *(n for n in ARRAY_PROBS if n in nested))
-    single = next((name for name in usual if name in names), None) or in_any_case(names, singles)
+    single = first_usual(names, (*singles, *(name for name in ARRAY_PROBS if name in nested)))
     return [] if single is None else [(single, single)]
 
 
@@ -220,7 +218,7 @@ def pattern_of(names: Sequence[str]) -> str:
 
 def _named_after_labels(
     file: str, names: Sequence[str], nested: Collection[str], request: Request, labels: Sequence[str]
-) -> list[tuple[str, str]]:
+) -> Pairs:
     """Return the columns named after the labels, if every label has one; else refuse the file."""
     known = set(labels).intersection(names)
     others = [label for label in labels if label not in known]

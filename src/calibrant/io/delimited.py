@@ -13,11 +13,10 @@ from calibrant._border.numerals import count
 from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.plain import MOST_BYTES, count_rows, plain_columns, portions, quotes_open
-from calibrant.io.sources import Content
-from calibrant.io.tables import content_of, need_polars
-from calibrant.io.text import TextTable, intact
-from calibrant.io.values import Collector, Stack
+from calibrant.io.plain import MOST_BYTES, count_rows, plain_columns, quotes_open
+from calibrant.io.sources import WIDE, Content
+from calibrant.io.tables import need_polars
+from calibrant.io.text import TextTable, stripped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,8 +37,7 @@ class Delimited(TextTable):
         if first is None:
             raise InputError(f"{file.name} holds only blank lines. It needs a header line and at least one row.")
         self.separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
-        with intact(file):
-            _, self.header = next(self._rows(self.content()))
+        _, self.header = next(self._rows())
         self.names = tuple(name.strip() for name in self.header)
         self._positions = {name: j for j, name in enumerate(self.names)}
         twice = repeated([name for name in self.names if name])  # Columns without a name are never requested.
@@ -56,27 +54,20 @@ class Delimited(TextTable):
 
     def _read_plain(self, numbers: Mapping[str, Sequence[str]], label: str) -> Content | None:
         """Read the columns without polars; None if there are no rows or one is unusual."""
-        places = [self._positions[name] for names in numbers.values() for name in names]
-        stacks = {argument: Stack(self.file.name) for argument in numbers}
-        labels, rows = Collector() if label else None, 0
-        for block in self._blocks():
-            self.file.check_unchanged()
-            for part in portions(block):
-                texts = [self._positions[label]] if label else []
-                found = plain_columns(part, self.separator, len(self.names), places, texts)
-                if found is None:
-                    return None
-                columns = iter(found.numbers)
-                for argument, names in numbers.items():
-                    stacks[argument].append(np.column_stack([*islice(columns, len(names))]))
-                if labels is not None:
-                    labels.append_coded(found.texts[0])
-                rows += found.n_rows
+        rows = b"".join(self._blocks())
         self.file.check_unchanged()
-        return content_of(stacks, labels) if rows else None
+        places = [self._positions[name] for names in numbers.values() for name in names]
+        found = plain_columns(rows, self.separator, len(self.names), places, [self._positions[label]] if label else [])
+        if found is None:
+            return None
+        columns = iter(found[0])
+        every = {argument: [*islice(columns, len(names))] for argument, names in numbers.items()}
+        matrices = {key: np.column_stack(several) if key in WIDE else several[0] for key, several in every.items()}
+        return Content(matrices, next(iter(found[1]), None))
 
-    def blocks(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns; the numbers of a block stay texts if one is written in an unusual way."""
+    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
+        """Yield the rows of some columns; the numbers of a batch stay texts if one is written in an unusual way."""
+        need_polars()
         import polars as pl
 
         wanted = [self._positions[name] for name in (*texts, *numbers)]
@@ -86,11 +77,11 @@ class Delimited(TextTable):
             except pl.exceptions.PolarsError:
                 frame = self._read_csv(block, wanted)
             frame.columns = [*texts, *numbers]
-            yield frame
+            yield stripped(frame, texts)
 
     def place(self, row: int) -> str:
         """Return the line on which a row begins."""
-        found = next(islice(self._rows(self.content()), row + 1, None), None)
+        found = next(islice(self._rows(), row + 1, None), None)
         if found is None:
             raise InputError(f"{self.file.name} changed while it was being read. Try again.")
         return f"line {found[0]}"
@@ -108,12 +99,11 @@ class Delimited(TextTable):
         need_polars()
         import polars as pl
 
-        with intact(self.file):
-            return pl.concat([self._read_csv(block, range(len(self.names))) for block in self._blocks()])
+        return pl.concat([self._read_csv(block, range(len(self.names))) for block in self._blocks()])
 
-    def _rows(self, content: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+    def _rows(self, content: BinaryIO | None = None) -> Iterator[tuple[int, list[str]]]:
         """Yield the header and the rows, each with the line on which it begins; blank lines are skipped."""
-        reader = csv.reader(self.decoded(content), delimiter=self.separator)
+        reader = csv.reader(self.lines(content), delimiter=self.separator)
         while True:
             line = reader.line_num + 1
             try:
@@ -131,7 +121,6 @@ class Delimited(TextTable):
         next(self._rows(content))  # Leaves the file at the first row.
         rest = b""
         while chunk := content.read(limits.BLOCK_BYTES):
-            self.check_ratio(content.tell())
             rest += chunk
             end = _last_row_end(rest)
             if not end and len(rest) > limits.MAX_LINE_BYTES:
@@ -175,7 +164,7 @@ class Delimited(TextTable):
         """Return the error for the first row of the wrong length, or for the first stray quotation mark."""
         file, stray = self.file.name, None
         try:
-            for line, fields in self._rows(self.content()):
+            for line, fields in self._rows():
                 if len(fields) != len(self.names):
                     return InputError(f"{file}, line {line}: {_ragged(fields, len(self.names))}")
                 if stray is None and any('"' in field for field in fields):

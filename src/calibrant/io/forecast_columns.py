@@ -5,10 +5,20 @@ import warnings
 from collections.abc import Collection, Sequence
 
 from calibrant._border.numerals import as_given
-from calibrant._border.text import listing, quoted, repeated
+from calibrant._border.text import listing, quoted
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.matching import choose_one, expand, find_column, hint, is_pattern, matches
-from calibrant.io.request import ForecastRequest
+from calibrant.io.matching import (
+    check_roles,
+    choose_one,
+    expand,
+    find_column,
+    first_matches,
+    first_usual,
+    hint,
+    is_pattern,
+    matches,
+)
+from calibrant.io.request import ForecastRequest, weights_of
 
 QUANTILES = ("q*", "quantile*")
 """Patterns of columns that are quantiles if a level stands for the star."""
@@ -36,11 +46,13 @@ def level_of(text: str) -> float | None:
     return value if value < 1 and "." in digits else round(value / 100, 12)
 
 
-def quantile_columns(file: str, names: Sequence[str], patterns: Sequence[str]) -> dict[str, float]:
+def quantile_columns(
+    file: str, names: Sequence[str], patterns: Sequence[str], taken: Collection[str] = ()
+) -> dict[str, float]:
     """Return the columns that the patterns name, with their levels, by ascending level."""
     found: dict[str, float] = {}
     for pattern in patterns:
-        for name, part in expand(file, names, pattern):
+        for name, part in expand(file, names, pattern, taken):
             level = level_of(part) if is_pattern(pattern) else None
             found[name] = _level_in(file, name) if level is None else level
     return _checked(file, found)
@@ -48,12 +60,8 @@ def quantile_columns(file: str, names: Sequence[str], patterns: Sequence[str]) -
 
 def usual_quantiles(file: str, names: Sequence[str]) -> dict[str, float]:
     """Return the columns with usual names of quantiles and their levels; nothing if there are fewer than two."""
-    for pattern in QUANTILES:
-        levels = {name: level_of(part) for name, part in matches(names, pattern)}
-        found = {name: level for name, level in levels.items() if level is not None and 0 < level < 1}
-        if len(found) > 1:
-            return _checked(file, found)
-    return {}
+    found = first_matches(names, QUANTILES, lambda part: 0 < (level_of(part) or 0) < 1, least=2)
+    return _checked(file, {name: level_of(part) or 0 for name, part in found}) if found else {}
 
 
 def _level_in(file: str, name: str) -> float:
@@ -125,11 +133,9 @@ def choose_forecasts(
         chosen["targets"] = (target,)
         own.add(target)
     if request.weight is not None:
-        chosen["weights"] = (find_column(file, names, request.weight),)
-    chosen |= _choose_law(file, names, nested, request, own)
-    twice = repeated(name for columns in chosen.values() for name in columns)
-    if twice is not None:
-        raise InputError(f"{file}: the column {quoted(twice)} is named twice. Name it once.")
+        find_column(file, names, request.weight)
+    chosen |= weights_of(request) | _choose_law(file, names, nested, request, own)
+    check_roles(file, chosen)
     if request.mean is not None and request.sd is None:
         (column,) = chosen["scale"]
         message = f"{file}: the column {quoted(column)} is taken as standard deviations, by its name: name it with sd=."
@@ -145,23 +151,29 @@ def _choose_law(
     if whole := _whole_quantiles(names, nested, request):
         return {"values": (whole,)}
     if request.quantiles is not None:
-        return {"values": tuple(quantile_columns(file, free, request.quantiles))}
+        return {"values": tuple(quantile_columns(file, names, request.quantiles, taken))}
     if request.draws is not None:
-        # A pattern leaves out the columns with another role; a name does not, and is then refused.
-        found = [expand(file, free if is_pattern(p) and p not in names else names, p) for p in request.draws]
-        return {"draws": tuple(name for pairs in found for name, _ in pairs)}
+        return {"draws": tuple(name for p in request.draws for name, _ in expand(file, names, p, taken))}
     if request.mean is None and request.sd is None and not set(free).intersection(MEANS):
         if draws := _usual_draws(free, nested):
             return {"draws": draws}
         if quantiles := usual_quantiles(file, free):
             return {"values": tuple(quantiles)}
-        raise _nothing_found(file, names)
+        raise InputError(
+            f"{file} has no forecasts: neither a column of means ({', '.join(MEANS)}), nor numbered columns of draws "
+            f"({', '.join(DRAWS)}), nor quantiles ({EXAMPLES}). Columns found: {listing(names)}. Name the columns of a "
+            "mean and a standard deviation with mean= and sd=, the draws of an ensemble with draws=, or quantiles with "
+            f"quantiles=.{hint(names)}"
+        )
     mean = choose_one(file, names, "mean", request.mean, MEANS, taken=taken)
-    if request.sd is None:
-        _check_no_variance(file, free)
+    variance = first_usual(free, VARIANCES)
+    if request.sd is None and variance is not None and not set(free).intersection(SDS):
+        raise InputError(  # The square root is the caller's to take.
+            f"{file} has a column {quoted(variance)} but no standard deviation ({', '.join(SDS)}). Write the square "
+            "root of the variance in a column sd, or name the right column with sd=."
+        )
     advice = " If an ensemble is meant, name its draws with draws=." if _usual_draws(free, nested) else ""
-    sd = choose_one(file, names, "sd", request.sd, SDS, advice, taken)
-    return {"loc": (mean,), "scale": (sd,)}
+    return {"loc": (mean,), "scale": (choose_one(file, names, "sd", request.sd, SDS, advice, taken),)}
 
 
 def _whole_quantiles(names: Sequence[str], nested: Collection[str], request: ForecastRequest) -> str | None:
@@ -175,17 +187,14 @@ def _whole_quantiles(names: Sequence[str], nested: Collection[str], request: For
 
 def _usual_draws(names: Sequence[str], nested: Collection[str]) -> tuple[str, ...]:
     """Return numbered columns of draws, or one column that holds all of them; columns like sample_id are no draws."""
-    for pattern in DRAWS:
-        found = tuple(name for name, number in matches(names, pattern) if number.isdecimal())
-        if found:
-            return found
-    return tuple(name for name in WHOLE_DRAWS if name in names and name in nested)[:1]
+    numbered = first_matches(names, DRAWS, str.isdecimal)
+    whole = [name for name in WHOLE_DRAWS if name in names and name in nested]
+    return tuple(name for name, _ in numbered) or tuple(whole[:1])
 
 
 def forecasts_hint(names: Sequence[str], nested: Collection[str]) -> str:
     """Return how to read columns that look like forecasts, or nothing."""
-    draws = _usual_draws(names, nested)
-    if draws:
+    if draws := _usual_draws(names, nested):
         pattern = next((p for p in DRAWS if p[:-1] in draws[0]), draws[0])
         return f" If these are forecasts, name the draws of the ensemble with draws='{pattern}'."
     mean, sd = (next((name for name in usual if name in names), None) for usual in (MEANS, SDS))
@@ -193,22 +202,3 @@ def forecasts_hint(names: Sequence[str], nested: Collection[str]) -> str:
         return f" If these are forecasts, name them with mean={mean} sd={sd}."
     found = [p for p in QUANTILES if sum(level_of(part) is not None for _, part in matches(names, p)) > 1]
     return f" If these are forecasts, name their quantiles with quantiles='{found[0]}'." if found else ""
-
-
-def _nothing_found(file: str, names: Sequence[str]) -> InputError:
-    return InputError(
-        f"{file} has no forecasts: neither a column of means ({', '.join(MEANS)}), nor numbered columns of draws "
-        f"({', '.join(DRAWS)}), nor quantiles ({EXAMPLES}). Columns found: {listing(names)}. Name the columns of a "
-        "mean and a standard deviation with mean= and sd=, the draws of an ensemble with draws=, or quantiles with "
-        f"quantiles=.{hint(names)}"
-    )
-
-
-def _check_no_variance(file: str, names: Sequence[str]) -> None:
-    """Refuse a variance in place of a standard deviation: the square root is the caller's to take."""
-    variance = next((name for name in VARIANCES if name in names), None)
-    if variance is not None and not set(names).intersection(SDS):
-        raise InputError(
-            f"{file} has a column {quoted(variance)} but no standard deviation ({', '.join(SDS)}). Write the square "
-            "root of the variance in a column sd, or name the right column with sd=."
-        )

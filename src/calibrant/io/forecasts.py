@@ -4,21 +4,18 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._border.numerals import as_given
 from calibrant._border.text import printable
-from calibrant._core.progress import portions, tell
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
 from calibrant.io.columns import Columns
 from calibrant.io.forecast_columns import LEVELS, levels_of
-from calibrant.io.missing import LeftOut, read_complete
-from calibrant.io.opening import Paths, as_paths, open_source, other_columns, stacked
-from calibrant.io.read import STEPS
+from calibrant.io.opening import Paths
 from calibrant.io.request import ForecastRequest
-from calibrant.io.sources import Numbers, Source, located
+from calibrant.io.rows import Others, read_files
+from calibrant.io.sources import Content, Numbers, Source
 
 
 def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
@@ -97,22 +94,22 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
     return read_forecast_rows(path, request)[0]
 
 
-def read_forecast_rows(
-    path: Paths, request: ForecastRequest, others: Sequence[str] = ()
-) -> tuple[Forecasts, dict[str, NDArray[np.generic]]]:
+def read_forecast_rows(path: Paths, request: ForecastRequest, others: Sequence[str] = ()) -> tuple[Forecasts, Others]:
     """Read forecasts, and other columns of the same rows, from one file or several."""
-    paths, left_out = as_paths(path), LeftOut(request.drop_missing)
-    parts = [_read_file(each, request, others, left_out) for each in portions(paths)]
-    left_out.warn("these rows are left out")
-    if len(parts) == 1:
-        return parts[0]
-    more = {name: stacked([part[1][name] for part in parts]) for name in others}
-    return join_forecasts(dict(zip(paths, (part[0] for part in parts), strict=True))), more
+
+    def made(source: Source, columns: Columns, content: Content, _: Others) -> Forecasts:
+        numbers = content.numbers
+        return Forecasts(law_of(source, numbers, columns, request), numbers["targets"], numbers.get("weights"))
+
+    parts, found = read_files(path, request, made, others)
+    return _joined(parts), found
 
 
-def join_forecasts(parts: Mapping[str, Forecasts]) -> Forecasts:
+def _joined(parts: Mapping[str, Forecasts]) -> Forecasts:
     """Return the rows of all files one after another; their laws must be of one kind. Keys name the files."""
     first, law = next((name, part.distribution) for name, part in parts.items())
+    if len(parts) == 1:
+        return parts[first]
     for name, part in parts.items():
         if _kind(part.distribution) != _kind(law):
             raise InputError(
@@ -135,22 +132,6 @@ def _kind(law: Distribution) -> str:
     if isinstance(law, Quantiles):
         return f"quantiles at {', '.join(as_given(level) for level in law.levels)}"
     return "means and standard deviations"
-
-
-def _read_file(
-    path: str, request: ForecastRequest, others: Sequence[str], left_out: LeftOut
-) -> tuple[Forecasts, dict[str, NDArray[np.generic]]]:
-    with open_source(path) as source:
-        columns = source.choose(request)
-        tell(1, STEPS)
-        numbers, _, rows = read_complete(source, columns, left_out)
-        tell(2, STEPS)
-        with located(source, columns.numbers):
-            law = law_of(source, numbers, columns, request)
-            found = Forecasts(law, numbers["targets"], numbers.get("weights"))
-        more = other_columns(source, others, rows)
-        tell(STEPS, STEPS)
-        return found, more
 
 
 def law_of(source: Source, numbers: Numbers, columns: Columns, request: ForecastRequest) -> Distribution:

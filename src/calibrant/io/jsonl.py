@@ -9,7 +9,7 @@ from calibrant._border.files import OpenFile
 from calibrant._border.text import quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.text import TextTable
+from calibrant.io.text import TextTable, stripped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +27,7 @@ class JsonLines(TextTable):
         self.names = tuple(dict.fromkeys(name for fields in head for name in fields))
         self.nested = frozenset(name for fields in head for name, value in fields.items() if isinstance(value, list))
 
-    def blocks(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
+    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some fields as texts, or as lists of numbers if the field holds these."""
         import polars as pl
 
@@ -39,7 +39,7 @@ class JsonLines(TextTable):
                 name: [(self._list if name in lists else self._text)(line, name, row.get(name)) for line, row in chunk]
                 for name in schema
             }
-            yield pl.DataFrame(cells, schema=schema)
+            yield stripped(pl.DataFrame(cells, schema=schema), texts)
 
     def place(self, row: int) -> str:
         """Return the line of an object."""

@@ -1,11 +1,25 @@
-"""Columns found by their names, or by patterns."""
+"""Columns found by their names, by usual names, or by patterns; each may have one role."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import TypeAlias
 
-from calibrant._border.text import listing, quoted, suggestion
+from calibrant._border.text import listing, quoted, repeated, suggestion
 from calibrant.exceptions import InputError
+
+Pairs: TypeAlias = list[tuple[str, str]]
+"""Columns, each with the part of its name that stands for the star of a pattern, or else with its name."""
+
+ARGUMENTS = {
+    "labels": "label",
+    "weights": "weight",
+    "targets": "target",
+    "loc": "mean",
+    "scale": "sd",
+    "values": "quantiles",
+}
+"""How readers call what a container or a distribution calls otherwise."""
 
 
 def find_column(file: str, names: Sequence[str], name: str) -> str:
@@ -23,27 +37,65 @@ def choose_one(
     names: Sequence[str],
     argument: str,
     wanted: str | None,
-    defaults: Sequence[str],
+    usual: Sequence[str],
     advice: str = "",
     taken: Collection[str] = (),
 ) -> str:
     """Return the column that the caller names, else the first of the usual names that is not taken."""
     if wanted is not None:
         return find_column(file, names, wanted)
-    free = [name for name in names if name not in taken]
-    found = next((name for name in defaults if name in free), None) or in_any_case(free, defaults)
+    found = first_usual([name for name in names if name not in taken], usual)
     if found is None:
-        other = "other " if set(names).intersection(defaults) else ""
+        other = "other " if set(names).intersection(usual) else ""
         raise InputError(
-            f"{file} has no {other}column named {' or '.join(defaults)}. Columns found: {listing(names)}. "
+            f"{file} has no {other}column named {' or '.join(usual)}. Columns found: {listing(names)}. "
             f"Name the right one with {argument}=.{advice or hint(names)}"
         )
     return found
 
 
-def in_any_case(names: Sequence[str], usual: Sequence[str]) -> str | None:
-    """Return the first name that is a usual one in upper or mixed case."""
-    return next((name for name in names if name.lower() in usual), None)
+def first_usual(names: Sequence[str], usual: Sequence[str]) -> str | None:
+    """Return the first usual name that there is, or else the first name that is a usual one in other letter case."""
+    return next((u for u in usual if u in names), None) or next((n for n in names if n.lower() in usual), None)
+
+
+def first_matches(
+    names: Sequence[str], patterns: Sequence[str], fits: Callable[[str], bool] | None = None, least: int = 1
+) -> Pairs:
+    """Return the columns that match the first pattern with enough of them whose part for the star fits."""
+    for pattern in patterns:
+        found = [pair for pair in matches(names, pattern) if fits is None or fits(pair[1])]
+        if len(found) >= least:
+            return found
+    return []
+
+
+def expand(file: str, names: Sequence[str], pattern: str, taken: Collection[str] = ()) -> Pairs:
+    """Return the columns that a name or a pattern stands for, as `matches` does; at least one is needed.
+
+    A pattern leaves out the columns that have another role; a name does not, and is then refused.
+    """
+    if pattern in names or not is_pattern(pattern):
+        return [(find_column(file, names, pattern), pattern)]
+    free = [name for name in names if name not in taken]
+    pairs = matches(free, pattern)
+    if not pairs:
+        raise InputError(f"{file} has no column that matches {quoted(pattern)}. Columns found: {listing(free)}.")
+    return pairs
+
+
+def check_roles(file: str, chosen: Mapping[str, Collection[str]]) -> None:
+    """Refuse a column with two roles, or one that is named twice; roles are arguments of containers."""
+    pairs = [(name, ARGUMENTS.get(key, key)) for key, names in chosen.items() for name in names]
+    twice = repeated(name for name, _ in pairs)
+    if twice is not None:
+        one, other, *_ = [role for name, role in pairs if name == twice]
+        if one == other:
+            raise InputError(f"{file}: the column {quoted(twice)} is named twice with {one}=. Name it once.")
+        raise InputError(
+            f"{file}: a column has one role, but {quoted(twice)} is used for {one}= and for {other}=. Name another "
+            "column for one of them."
+        )
 
 
 def hint(names: Sequence[str]) -> str:
@@ -55,36 +107,12 @@ def hint(names: Sequence[str]) -> str:
     return ""
 
 
-def expand(file: str, names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
-    """Return the columns that a name or a pattern stands for, as `matches` does; at least one is needed."""
-    if pattern in names:
-        return [(pattern, pattern)]
-    if not is_pattern(pattern):
-        find_column(file, names, pattern)
-    pairs = matches(names, pattern)
-    if not pairs:
-        raise InputError(f"{file} has no column that matches {quoted(pattern)}. Columns found: {listing(names)}.")
-    return pairs
-
-
-def as_patterns(argument: str, value: str | Sequence[str] | None, example: str) -> tuple[str, ...] | None:
-    """Return a name, a pattern or a list of them as a tuple; None stays None."""
-    if value is None:
-        return None
-    patterns = (value,) if isinstance(value, str) else tuple(value)
-    if not (patterns and all(isinstance(p, str) for p in patterns)):
-        raise TypeError(
-            f"{argument} must be a column name, a pattern such as {example!r}, or a list of them, not {value!r}."
-        )
-    return patterns
-
-
 def is_pattern(text: str) -> bool:
     """Whether a text contains a wildcard."""
     return any(c in text for c in "*?[")
 
 
-def matches(names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
+def matches(names: Sequence[str], pattern: str) -> Pairs:
     """Return the matching columns with the part that the star matches, sorted by it with 2 before 10."""
     matching = [name for name in names if name and fnmatchcase(name, pattern)]
     before, star, after = pattern.partition("*")

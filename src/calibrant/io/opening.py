@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import listing, printable, quoted, repeated
-from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
@@ -22,7 +21,7 @@ from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source
 from calibrant.io.tables import need_polars
-from calibrant.io.text import intact, unpacked
+from calibrant.io.text import unpacked
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One file or several."""
@@ -58,8 +57,7 @@ def _expanded(name: str) -> list[str]:
 
 def _open_gzipped(file: OpenFile) -> Source:
     """Return a compressed file as JSON Lines or as CSV."""
-    with intact(file):
-        head = read_head(unpacked(file))
+    head = read_head(unpacked(file))
     file.handle.seek(0)
     check_text(file, head)
     return JsonLines(file, gzipped=True) if looks_like_json(head) else Delimited(file, gzipped=True)
@@ -90,12 +88,6 @@ def stacked(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
     """Return columns one below the other, as objects if their kinds differ: NumPy would turn numbers into text."""
     kinds = {part.dtype.kind for part in parts}
     return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
-
-
-def other_columns(source: Source, names: Sequence[str], rows: BoolArray | None) -> dict[str, NDArray[np.generic]]:
-    """Return further columns by name, of some rows, or of all if `rows` is None."""
-    found = {name: source.column(name) for name in names}
-    return found if rows is None else {name: values[rows] for name, values in found.items()}
 
 
 def read_column(path: Paths, name: str) -> NDArray[np.generic]:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -12,27 +13,14 @@ from calibrant._border.checks import as_log_probabilities, as_probabilities
 from calibrant._border.suspicions import suspicions
 from calibrant._border.text import listing, printable
 from calibrant._border.types import FloatArray
-from calibrant._core.progress import portions, tell
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.columns import Columns
-from calibrant.io.missing import LeftOut, read_complete
-from calibrant.io.opening import Paths, as_paths, open_source, other_columns, stacked
+from calibrant.io.opening import Paths, as_paths, open_source
 from calibrant.io.request import ReadOptions, Request
-from calibrant.io.sources import Content, Source, located
+from calibrant.io.rows import LeftOut, Others, read_files, read_rows
+from calibrant.io.sources import Content, Source
 from calibrant.io.values import as_labels
 from calibrant.predictions import Predictions
-
-
-class Part(NamedTuple):
-    """Predictions, the numbers that they were made from, and other columns of the same rows."""
-
-    predictions: Predictions
-    scores: FloatArray
-    others: dict[str, NDArray[np.generic]]
-
-
-STEPS = 3
-"""Steps of reading a file that are reported as progress: columns chosen, numbers read, numbers checked."""
 
 
 def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
@@ -99,25 +87,14 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
         If a file cannot be opened or read.
     """
     request = Request(label, probs, weight, logits, classes, positive, percent, renormalise, drop_missing)
-    return read_rows(path, request).predictions
+    return read_labelled(path, request)[0]
 
 
-def read_rows(path: Paths, request: Request, others: Sequence[str] = ()) -> Part:
+def read_labelled(path: Paths, request: Request, others: Sequence[str] = ()) -> tuple[Predictions, Others]:
     """Read predictions, and other columns of the same rows, from one file or several."""
-    paths, left_out = as_paths(path), LeftOut(request.drop_missing)
-    if len(paths) == 1:
-        part = _read_file(paths[0], request, others, left_out)
-    else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # Suspicious data is judged once, on all rows together.
-            parts = [_read_file(each, request, others, left_out) for each in portions(paths)]
-        part = Part(
-            join_predictions({each: one.predictions for each, one in zip(paths, parts, strict=True)}, request),
-            np.concatenate([one.scores for one in parts]),
-            {name: stacked([one.others[name] for one in parts]) for name in others},
-        )
-    left_out.warn("these rows are left out")
-    return part
+    paths = as_paths(path)
+    parts, found = read_files(paths, request, partial(_predictions, request, len(paths)), others)
+    return _joined(parts, request), found
 
 
 def read_raw_logits(path: Paths, **options: Unpack[ReadOptions]) -> tuple[Predictions, FloatArray]:
@@ -136,9 +113,19 @@ def read_raw_logits(path: Paths, **options: Unpack[ReadOptions]) -> tuple[Predic
     ndarray of shape (n, K)
         Finite logits, for calibrators with ``scores="raw-logits"``.
     """
+    from calibrant.calibrators.raw_logits import as_raw_logits
+
     options["logits"] = True
-    part = read_rows(path, Request(raw_logits=True, **options))
-    return part.predictions, part.scores
+    request, paths = Request(**options), as_paths(path)
+
+    def both(source: Source, columns: Columns, content: Content, _: Others) -> tuple[FloatArray, Predictions]:
+        raw = as_raw_logits(content.numbers["probs"])
+        return raw, _predictions(request, len(paths), source, columns, content, _)
+
+    parts, _ = read_files(paths, request, both)
+    predictions = _joined({name: found for name, (_, found) in parts.items()}, request)
+    raw = [each for each, _ in parts.values()]
+    return predictions, raw[0] if len(raw) == 1 else np.concatenate(raw)
 
 
 class Unlabelled(NamedTuple):
@@ -161,68 +148,51 @@ def read_unlabelled(path: Paths, names: Sequence[Hashable], **options: Unpack[Re
     """
     options["classes"] = None if options.get("positive") is not None else list(names)
     request = Request(needs_label=False, **options)
-    left_out = LeftOut(request.drop_missing)
-    parts = [_read_unlabelled(each, request, len(names), left_out) for each in as_paths(path)]
+
+    def checked(_source: Source, _columns: Columns, content: Content, _: Others) -> Unlabelled:
+        probs, weights = content.numbers["probs"], content.numbers.get("weights")
+        if request.logits:
+            probs = as_log_probabilities(probs)[0]
+        else:
+            probs = as_probabilities(probs, renormalise=request.renormalise)[0]
+        if probs.shape[1] != len(names):
+            raise InputError(
+                f"{len(names)} classes are needed, as in the rows with labels, but there are {probs.shape[1]}. Name "
+                "the columns with --probs."
+            )
+        return Unlabelled(probs, weights)
+
+    left_out, parts = LeftOut(request.drop_missing), []
+    for each in as_paths(path):
+        with open_source(each) as source:
+            known = request if request.label in source.names else replace(request, label=None)
+            parts.append(read_rows(source, source.choose(known), known, checked, (), left_out)[0])
     left_out.warn("these rows are left out")
     weights = [part.weights for part in parts if part.weights is not None]
     return Unlabelled(np.concatenate([part.probs for part in parts]), np.concatenate(weights) if weights else None)
 
 
-def _read_file(path: str, request: Request, others: Sequence[str], left_out: LeftOut) -> Part:
-    with open_source(path) as source:
-        columns = source.choose(request)
-        tell(1, STEPS)
-        content = _read(source, request, columns, left_out)
-        tell(2, STEPS)
-        scores = content.numbers["probs"]
-        assert content.label is not None  # noqa: S101 (`columns.label` was read)
-        data = (as_labels(source.file.name, content.label, columns), content.numbers.get("weights"), columns.classes)
-        with located(source, {"probs": columns.probs}):
-            if request.raw_logits:
-                from calibrant.calibrators.raw_logits import as_raw_logits
-
-                scores = as_raw_logits(scores)
-            if request.logits:
-                found = Predictions.from_logits(scores, *data, positive=request.positive)
-            else:
-                found = Predictions(scores, *data, positive=request.positive, renormalise=request.renormalise)
-        more = other_columns(source, others, content.rows)
-        tell(STEPS, STEPS)
-        return Part(found, scores, more)
+def _predictions(
+    request: Request, n_files: int, source: Source, columns: Columns, content: Content, _: Others
+) -> Predictions:
+    """Return the predictions in one of several files."""
+    numbers, labels = content.numbers, content.label
+    assert labels is not None  # noqa: S101 (`columns.label` was read)
+    data = (as_labels(source.file.name, labels, columns), numbers.get("weights"), columns.classes)
+    with warnings.catch_warnings():
+        if n_files > 1:  # Suspicious data is judged once, on all rows together.
+            warnings.simplefilter("ignore", DataWarning)
+        if request.logits:
+            return Predictions.from_logits(numbers["probs"], *data, positive=request.positive)
+        return Predictions(numbers["probs"], *data, positive=request.positive, renormalise=request.renormalise)
 
 
-def _read_unlabelled(path: str, request: Request, n_classes: int, left_out: LeftOut) -> Unlabelled:
-    with open_source(path) as source:
-        if request.label is not None and request.label not in source.names:
-            request = replace(request, label=None)
-        columns = replace(source.choose(request), label="")
-        numbers = _read(source, request, columns, left_out).numbers
-        with located(source, {"probs": columns.probs}):
-            if request.logits:
-                probs = as_log_probabilities(numbers["probs"])[0]
-            else:
-                probs = as_probabilities(numbers["probs"], renormalise=request.renormalise)[0]
-    if probs.shape[1] != n_classes:
-        raise InputError(
-            f"{printable(path)}: {n_classes} classes are needed, as in the rows with labels, but there are "
-            f"{probs.shape[1]}. Name the columns with --probs."
-        )
-    return Unlabelled(probs, numbers.get("weights"))
-
-
-def _read(source: Source, request: Request, columns: Columns, left_out: LeftOut) -> Content:
-    """Read the chosen columns, with percentages turned into probabilities."""
-    source.percent = request.percent
-    content = read_complete(source, columns, left_out, (*(columns.classes or ()), request.positive))
-    if request.percent:
-        content.numbers["probs"] = content.numbers["probs"] / 100
-    return content
-
-
-def join_predictions(parts: Mapping[str, Predictions], request: Request) -> Predictions:
+def _joined(parts: Mapping[str, Predictions], request: Request) -> Predictions:
     """Return the rows of all files one after another; their classes must be the same. Keys name the files."""
-    classes = _shared_classes(parts, request)
     every = list(parts.values())
+    if len(every) == 1:
+        return every[0]
+    classes = _shared_classes(parts, request)
     log_probs = np.concatenate([p.log_probs for p in every]) if request.logits else None
     joined = Predictions._trusted(  # noqa: SLF001 (of predictions that have been checked)
         np.concatenate([p.probs for p in every]),

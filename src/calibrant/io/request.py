@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from calibrant.exceptions import InputError
-from calibrant.io.matching import as_patterns
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -42,11 +41,10 @@ class Request:
     renormalise: bool = False
     drop_missing: bool = False
     needs_label: bool = True
-    raw_logits: bool = False
 
     def __post_init__(self) -> None:
         _check_names(label=self.label, weight=self.weight)
-        object.__setattr__(self, "probs", as_patterns("probs", self.probs, "proba_*"))
+        object.__setattr__(self, "probs", _as_patterns("probs", self.probs, "proba_*"))
         object.__setattr__(self, "classes", None if self.classes is None else as_class_names(list(self.classes)))
         for option, is_given in (("renormalise", self.renormalise), ("percent", self.percent)):
             if self.logits and is_given:
@@ -70,8 +68,8 @@ class ForecastRequest:
 
     def __post_init__(self) -> None:
         _check_names(target=self.target, mean=self.mean, sd=self.sd, weight=self.weight)
-        object.__setattr__(self, "draws", as_patterns("draws", self.draws, "draw_*"))
-        object.__setattr__(self, "quantiles", as_patterns("quantiles", self.quantiles, "q*"))
+        object.__setattr__(self, "draws", _as_patterns("draws", self.draws, "draw_*"))
+        object.__setattr__(self, "quantiles", _as_patterns("quantiles", self.quantiles, "q*"))
         is_normal = self.mean is not None or self.sd is not None
         if is_normal + (self.draws is not None) + (self.quantiles is not None) > 1:
             raise InputError(
@@ -85,10 +83,27 @@ class ForecastRequest:
         return {name for name in (self.target, self.mean, self.sd, self.weight) if name is not None}
 
 
+def weights_of(request: Request | ForecastRequest) -> dict[str, tuple[str, ...]]:
+    """Return the column of the weights by the argument for which it is read, nothing if none is named."""
+    return {} if request.weight is None else {"weights": (request.weight,)}
+
+
 def _check_names(**names: object) -> None:
     for argument, name in names.items():
         if name is not None and not isinstance(name, str):
             raise TypeError(f"{argument} must be the name of a column, not {name!r}.")
+
+
+def _as_patterns(argument: str, value: str | Sequence[str] | None, example: str) -> tuple[str, ...] | None:
+    """Return a name, a pattern or a list of them as a tuple; None stays None."""
+    if value is None:
+        return None
+    patterns = (value,) if isinstance(value, str) else tuple(value)
+    if not (patterns and all(isinstance(p, str) for p in patterns)):
+        raise TypeError(
+            f"{argument} must be a column name, a pattern such as {example!r}, or a list of them, not {value!r}."
+        )
+    return patterns
 
 
 def as_class_names(names: Sequence[Hashable]) -> tuple[Hashable, ...]:

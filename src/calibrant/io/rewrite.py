@@ -1,4 +1,4 @@
-"""Files written again with calibrated probabilities beside the original ones, or in their place."""
+"""Files written again with calibrated columns beside the original ones, or in their place."""
 
 import gzip
 import os
@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import PurePath
-from typing import TYPE_CHECKING, BinaryIO, Unpack, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, Unpack, cast
 
 import numpy as np
 
@@ -15,19 +15,26 @@ from calibrant._border.files import write_atomically
 from calibrant._border.text import listing, printable, quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
 from calibrant.io.arrays import Archive, Arrays
-from calibrant.io.columns import CALIBRATED, Columns
+from calibrant.io.columns import CALIBRATED, Chosen, Columns
 from calibrant.io.delimited import Delimited
-from calibrant.io.missing import LeftOut, read_complete
-from calibrant.io.opening import open_source, other_columns
+from calibrant.io.forecasts import law_of
+from calibrant.io.opening import open_source
 from calibrant.io.request import ForecastRequest, ReadOptions, Request
+from calibrant.io.rows import LeftOut, Make, Others, read_rows
 from calibrant.io.sniff import TABLES
-from calibrant.io.sources import Numbers, Source, located
+from calibrant.io.sources import Content, Source
 from calibrant.io.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
+NewColumns: TypeAlias = dict[str, FloatArray]
+"""New columns by name."""
+
+SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Levels of the quantiles that describe a law which is no longer normal."""
 
 _MOST_ROWS, _CELLS_PER_GROUP = 512**2, 2**23
 """Most rows of a row group in Parquet, as polars itself takes them, and most cells, which limit wide tables."""
@@ -77,41 +84,99 @@ def rewrite_probabilities(
     """
     request = Request(needs_label=False, **options)
 
-    def calibrated(_: Source, columns: Columns, numbers: Numbers, *more: object) -> dict[str, FloatArray]:
-        values = numbers.pop("probs")  # Not kept once the new numbers are made.
-        new = transform(values / 100, *more) * 100 if request.percent else transform(values, *more)
-        return by_column(_new_names(columns.probs, replace=replace), new)
+    def calibrated(_: Source, columns: Columns, content: Content, found: Others) -> NewColumns:
+        values = content.numbers.pop("probs")  # Not kept once the new numbers are made.
+        new = transform(values, found) if others else transform(values)
+        return _by_column(columns.probs, new * 100 if request.percent else new)
 
-    return rewrite(path, out, request, calibrated, others=others, replace=replace)
+    return _rewrite(path, out, request, calibrated, others, replace=replace)
 
 
-def rewrite(
+def rewrite_forecasts(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    request: Request | ForecastRequest,
-    calibrated: Callable[..., dict[str, FloatArray]],
+    transform: Callable[..., Distribution | Mapping[str, FloatArray]],
+    request: ForecastRequest,
     *,
     others: Sequence[str] = (),
-    replace: bool,
+    replace: bool = False,
 ) -> tuple[str, ...]:
-    """Read a file, make new columns, write everything, and return the names of the new columns.
+    """Write a table or an archive again with columns of calibrated forecasts, and return their names.
 
     Parameters
     ----------
-    path, out, others, replace
+    path, out, others
         As for `rewrite_probabilities`.
-    request : Request or ForecastRequest
-    calibrated : callable
-        Makes the new columns, by name, from the source, the chosen columns, their numbers and, if any are named, the
-        others. A column whose name the file has is replaced; the rest come last.
+    transform : callable
+        Maps the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals. If `others`
+        are named, its second argument is a dict of these columns of the same rows.
+    request : ForecastRequest
+    replace : bool, default=False
+        Replace the old columns, which needs laws of the same kind. By default the new columns are added, with
+        "calibrated_" before their names; laws that are no longer normal get a mean, an sd and five quantiles.
     """
 
-    def new_columns() -> dict[str, FloatArray]:
+    def calibrated(source: Source, columns: Columns, content: Content, found: Others) -> NewColumns:
+        law = law_of(source, content.numbers, columns, request)
+        new = transform(law, found) if others else transform(law)
+        return _columns_of(new, law, columns.numbers, needs_same=replace)
+
+    return _rewrite(path, out, request, calibrated, others, replace=replace)
+
+
+def _columns_of(
+    law: Distribution | Mapping[str, FloatArray], before: Distribution, columns: Chosen, *, needs_same: bool
+) -> NewColumns:
+    """Return the columns that describe calibrated laws: those of the file if the laws are of the same kind."""
+    if isinstance(law, Mapping):
+        if needs_same:
+            raise InputError("intervals cannot replace the distributions in the file: leave out replace=True.")
+        return dict(law)
+    if isinstance(law, Samples) and isinstance(before, Samples) and law.draws.shape == before.draws.shape:
+        return _by_column(columns["draws"], law.draws)
+    if isinstance(before, Quantiles):
+        values = law.values if isinstance(law, Quantiles) else law.quantile(before.levels)
+        return _by_column(columns["values"], values)
+    if isinstance(law, Normal) and isinstance(before, Normal):
+        return {columns["loc"][0]: law.loc, columns["scale"][0]: law.scale}
+    if needs_same:
+        raise InputError(
+            "the calibrated distributions are of a different kind from those in the file: leave out replace=True."
+        )
+    sd, quantiles = law.sd(), law.quantile(list(SHOWN)).T
+    (mean_name, *_), (sd_name, *_) = columns.get("loc", ["mean"]), columns.get("scale", ["sd"])
+    moments = {mean_name: law.mean(), sd_name: np.where(np.isfinite(sd), sd, np.nan)}
+    return moments | {f"q{level:g}": q for level, q in zip(SHOWN, quantiles, strict=True)}
+
+
+def _by_column(names: Sequence[str], values: FloatArray) -> NewColumns:
+    """Return the numbers of each row as one column per name, or in a single column if there is one name."""
+    return {names[0]: values} if len(names) == 1 else {name: values[:, j] for j, name in enumerate(names)}
+
+
+def _rewrite(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    request: Request | ForecastRequest,
+    calibrated: Make[NewColumns],
+    others: Sequence[str],
+    *,
+    replace: bool,
+) -> tuple[str, ...]:
+    """Read a file, make new columns, write everything, all of it or nothing, and return the names of the new columns.
+
+    New columns get a prefix, or replace those whose names they have; the rest come last.
+    """
+    prefix = "" if replace else CALIBRATED
+    with open_source(path) as source:
+        suffix = _check_formats(source, out)
+        columns = source.choose(request)
+        old = [name for names in columns.numbers.values() for name in names]
+        if not replace:  # Before long work, which nearly always gives columns of the same names.
+            _check_new(source, [f"{prefix}{name}" for name in columns.numbers.get("probs", ())])
         left_out = LeftOut(request.drop_missing)
-        numbers, _, rows = read_complete(source, columns, left_out)
-        more = [other_columns(source, others, rows)] if others else []
-        with located(source, columns.numbers):
-            new = calibrated(source, columns, numbers, *more)
+        made, _, rows = read_rows(source, columns, request, calibrated, others, left_out)
+        new = {f"{prefix}{name}": values for name, values in made.items()}
         left_out.warn("nothing is calibrated in these rows")
         if not replace:
             _check_new(source, new)
@@ -119,40 +184,19 @@ def rewrite(
             for name, values in new.items():
                 new[name] = np.full((len(rows), *values.shape[1:]), np.nan)
                 new[name][rows] = values
-        return new
-
-    with open_source(path) as source:
-        suffix = _check_formats(source, out)
-        if isinstance(request, Request):
-            source.percent = request.percent
-        columns = Columns(source.choose(request).numbers)
-        if isinstance(request, Request) and not replace:
-            _check_new(source, _new_names(columns.probs, replace=False))  # Before long work.
-        old = [name for names in columns.numbers.values() for name in names]
-        return _write(source, out, suffix, old, new_columns())
-
-
-def _new_names(names: Sequence[str], *, replace: bool) -> list[str]:
-    return [f"{'' if replace else CALIBRATED}{name}" for name in names]
-
-
-def _write(
-    source: Source, out: str | os.PathLike[str], suffix: str, old: Sequence[str], new: Mapping[str, FloatArray]
-) -> tuple[str, ...]:
-    """Write a file again with new columns, made from the old ones, and return their names; all of it or nothing."""
-    names = tuple(new)
-    table = _with_columns(source, old, new, suffix) if isinstance(source, Table) else None
-    if table is not None:
-        del new  # The table has its own copy.
-    with write_atomically(out) as handle:
-        if table is None:
-            _write_archive(cast("Archive", source), new, handle)
-        elif suffix in FRAMES:
-            FRAMES[suffix](table, handle)
-        else:
-            _write_text(source, table, names, handle, suffix)
-        source.file.check_unchanged()
-        source.close()  # It may be the target, and Windows replaces no file that is open.
+        names = tuple(new)
+        table = _with_columns(source, old, new, suffix) if isinstance(source, Table) else None
+        if table is not None:
+            del made, new  # The table has its own copy.
+        with write_atomically(out) as handle:
+            if table is None:
+                _write_archive(cast("Archive", source), new, handle)
+            elif suffix in FRAMES:
+                FRAMES[suffix](table, handle)
+            else:
+                _write_text(source, table, names, handle, suffix)
+            source.file.check_unchanged()
+            source.close()  # It may be the target, and Windows replaces no file that is open.
     return names
 
 
@@ -164,11 +208,6 @@ def _check_new(source: Source, names: Iterable[str]) -> None:
             f"{source.file.name} already has a column {quoted(exists)}, the name of a new one. "
             "Remove it first, or write over the original columns with replace=True."
         )
-
-
-def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]:
-    """Return the numbers of each row as one column per name, or in a single column if there is one name."""
-    return {names[0]: values} if len(names) == 1 else {name: values[:, j] for j, name in enumerate(names)}
 
 
 def _check_formats(source: Source, out: str | os.PathLike[str]) -> str:

@@ -132,7 +132,7 @@ def undamaged(file: str, kind: str, *foreign: type[BaseException]) -> Iterator[N
 
 @contextmanager
 def located(source: Source, columns: Mapping[str, Sequence[str]], start: int = 0) -> Iterator[None]:
-    """Turn errors of a container about arrays into errors about the file and its columns.
+    """Turn errors of a container about arrays into errors about the file and its columns; others stay as they are.
 
     Parameters
     ----------
@@ -146,6 +146,8 @@ def located(source: Source, columns: Mapping[str, Sequence[str]], start: int = 0
         yield
     except (InputError, TypeError) as error:
         message = str(error)
+        if message.startswith(source.file.name):
+            raise
         names = columns.get(message.split(" ", 1)[0].replace("logits", "probs"), ())
 
         def translate(found: re.Match[str]) -> str:

@@ -58,7 +58,8 @@ class Table(Source):
             rows += len(frame)
         if not rows:
             raise InputError(f"{self.file.name} has columns but no rows. At least one row is needed.")
-        return content_of(stacks, labels)
+        matrices = {key: s.values if key in WIDE else s.values[:, 0] for key, s in stacks.items()}
+        return Content(matrices, None if labels is None else labels.result())
 
     def column(self, name: str) -> NDArray[np.generic]:
         """Read one column of any type."""
@@ -72,6 +73,7 @@ class Table(Source):
         """Yield the rows of some columns, with those in `numbers` converted to numbers; values may be missing."""
         start = 0
         for batch in self.batches(texts, numbers):
+            self.file.check_unchanged()
             for name in texts:
                 self._check_length(batch[name], start)
             frame = self._converted(batch, numbers, start)
@@ -143,12 +145,6 @@ class Table(Source):
                 f"{count(limits.MAX_TEXT_BYTES)} are allowed. Is it the right column, and is every quotation mark "
                 "closed?"
             )
-
-
-def content_of(stacks: Mapping[str, Stack], labels: Collector | None) -> Content:
-    """Return the collected columns."""
-    numbers = {argument: s.values if argument in WIDE else s.values[:, 0] for argument, s in stacks.items()}
-    return Content(numbers, None if labels is None else labels.result())
 
 
 def _trimmed(cells: "pl.Series", *, percent: bool) -> "pl.Series":

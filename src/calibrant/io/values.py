@@ -95,12 +95,6 @@ class Collector:
         else:
             self._chunks.append(np.array([*series.to_list(), None], dtype=object)[:-1])
 
-    def append_coded(self, column: Coded) -> None:
-        """Add the rows of a batch of text."""
-        self._is_text = True
-        codes = [self._known.setdefault(text, len(self._known)) for text in column.texts]
-        self._chunks.append(np.array(codes, dtype=np.int32)[column.codes])
-
     def _encode(self, series: "pl.Series") -> NDArray[np.int32]:
         import polars as pl
 

@@ -30,11 +30,11 @@ def read_bytes(data: bytes) -> Any:
     return kind.from_bytes(data)
 
 
-def read_sketch(path: str | os.PathLike[str]) -> Any:
+def read_sketch(path: str | os.PathLike[str]) -> Sketch | GroupedSketch:
     """Return the sketch in a file: a `Sketch` or, of groups, a `GroupedSketch`."""
     with open_regular(path) as file:
-        data = file.handle.read()
         try:
-            return read_bytes(data)
+            found: Sketch | GroupedSketch = read_bytes(file.handle.read())
         except InputError as error:
             raise InputError(f"{file.name}: {error}") from error
+    return found

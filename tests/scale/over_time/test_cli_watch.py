@@ -7,7 +7,8 @@ import pytest
 
 from calibrant._core.laws import expit
 from calibrant.cli import main
-from calibrant.scale import Sketch
+from calibrant.scale import GroupedSketch, Sketch
+from calibrant.scale.over_time import Watch, compare_periods
 
 
 def write_day(folder, name, seed, shift=0.0, n_rows=500):
@@ -119,3 +120,22 @@ def test_two_sketches_are_compared(folders, capsys):
     assert "(p < 0.001): at the same prediction the event is more frequent" in told
     assert main(["compare", *pair, "--json", "--resamples", "99"]) == 0
     assert json.loads(capsys.readouterr().out)["omnibus_pvalue"] == 0.01
+
+
+def test_sketches_of_groups_stand_for_their_rows_together(folders, tmp_path, capsys):
+    rng, z = np.random.default_rng(3), np.random.default_rng(4).normal(-1, 1.3, 500)
+    labels = rng.random(500) < expit(z)
+    plain, grouped = Sketch().update(expit(z), labels), GroupedSketch().update(expit(z), labels, ["a", "b"] * 250)
+    other = folders["calm"] / "day 2.sketch"
+    (tmp_path / "g.sketch").write_bytes(grouped.to_bytes())
+    (tmp_path / "p.sketch").write_bytes(plain.to_bytes())
+    outputs = []
+    for name in ("g", "p"):
+        assert main(["compare", str(tmp_path / f"{name}.sketch"), str(other), "--json"]) == 0
+        outputs.append(json.loads(capsys.readouterr().out)["statistic"])
+        assert main(["watch", str(other), "--reference", str(tmp_path / f"{name}.sketch"), "--json"]) == 0
+        outputs.append(json.loads(capsys.readouterr().out)["days"])
+    assert outputs[:2] == outputs[2:]
+    assert Watch()({"day": grouped}).days[0].log_e == Watch()({"day": plain}).days[0].log_e
+    with pytest.raises(TypeError, match="days must be Sketch or Predictions, but first is int"):
+        compare_periods(1, plain)

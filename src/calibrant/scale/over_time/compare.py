@@ -10,7 +10,7 @@ from calibrant._core.laws import logistic_variance
 from calibrant.exceptions import InputError
 from calibrant.results import ChangeTest
 from calibrant.scale.over_time.cells import CELLS_PER_UNIT, Cells, merged
-from calibrant.scale.over_time.days import Day, cells_of
+from calibrant.scale.over_time.days import GivenDay, as_day, cells_of
 from calibrant.scale.over_time.lines import Line, require_line
 from calibrant.scale.over_time.words import with_limits
 
@@ -22,8 +22,8 @@ MANY = 10**8
 
 
 def compare_periods(
-    first: Day,
-    second: Day,
+    first: GivenDay,
+    second: GivenDay,
     *,
     names: tuple[str, str] = ("first", "second"),
     n_resamples: int = 999,
@@ -36,7 +36,8 @@ def compare_periods(
     Parameters
     ----------
     first, second : Sketch or Predictions
-        Two classes by the probability of class 1, more by their top label.
+        Two classes by the probability of class 1, more by their top label. Of a `GroupedSketch`, the rows of all groups
+        are compared together.
     names : tuple of str
     n_resamples : int, default=999
         Redraws of the omnibus test.
@@ -62,6 +63,7 @@ def compare_periods(
     >>> found.pvalue < 0.001, found.shift < 0
     (True, True)
     """
+    first, second = (as_day(period, name) for period, name in zip((first, second), names, strict=True))
     named = first.classes is not None and second.classes is not None
     if first.n_classes != second.n_classes or (named and first.classes != second.classes):
         raise InputError(

@@ -10,11 +10,13 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
+from calibrant.scale.grouped import GroupedSketch
 from calibrant.scale.over_time.cells import Cells, cells_of_rows, gather
 from calibrant.scale.sketch import Sketch
 
 Day = Sketch | Predictions
-Days = Mapping[str, Day] | Iterable[tuple[str, Day]]
+GivenDay = Day | GroupedSketch
+Days = Mapping[str, GivenDay] | Iterable[tuple[str, GivenDay]]
 
 RECOGNISED = 20
 """Two days with at least this many cells are never equal by chance."""
@@ -41,7 +43,16 @@ class Streams(NamedTuple):
     top_label: bool
 
 
-def streams(days: Days, reference: Day | None = None, *, classwise: bool) -> Streams:
+def as_day(given: GivenDay, name: str) -> Day:
+    """Return what is watched: the rows of all groups together if there are groups; refuse anything else."""
+    if isinstance(given, GroupedSketch):
+        return given.total()
+    if not isinstance(given, Sketch | Predictions):
+        raise TypeError(f"days must be Sketch or Predictions, but {name} is {type(given).__name__}.")
+    return given
+
+
+def streams(days: Days, reference: GivenDay | None = None, *, classwise: bool) -> Streams:
     """Gather all days in cells, one after another, so that no day is kept.
 
     Two classes are watched by the probability of class 1, more by their top label or each against the rest.
@@ -49,7 +60,8 @@ def streams(days: Days, reference: Day | None = None, *, classwise: bool) -> Str
     names: list[str] = []
     found: dict[str, list[Cells]] = {}
     first: Day | None = None
-    for name, day in days.items() if isinstance(days, Mapping) else days:
+    for name, given in days.items() if isinstance(days, Mapping) else days:
+        day = as_day(given, name)
         first = day if first is None else first
         _check_alike(day, name, first, names[0] if names else name)
         names.append(name)
@@ -57,12 +69,13 @@ def streams(days: Days, reference: Day | None = None, *, classwise: bool) -> Str
             found.setdefault(event, []).append(cells_of(day, c))
     if first is None:
         raise InputError("at least one day is needed, but there is none.")
+    watched, before = events(first, classwise=classwise), dict[str, Cells]()
     if reference is not None:
-        _check_alike(reference, "the reference", first, names[0])
+        period = as_day(reference, "the reference")
+        _check_alike(period, "the reference", first, names[0])
+        before = {event: cells_of(period, c) for event, c in watched.items()}
     for cells in found.values():
         _refuse_repeats(names, cells)
-    watched = events(first, classwise=classwise)
-    before = {} if reference is None else {event: cells_of(reference, c) for event, c in watched.items()}
     return Streams(names, found, before, top_label=None in watched.values())
 
 
@@ -91,8 +104,6 @@ def cells_of(day: Day, c: int | None) -> Cells:
 
 
 def _check_alike(day: Day, name: str, first: Day, first_name: str) -> None:
-    if not isinstance(day, Sketch | Predictions):
-        raise TypeError(f"days must be Sketch or Predictions, but {name} is {type(day).__name__}.")
     named = day.classes is not None and first.classes is not None
     if day.n_classes != first.n_classes or (named and day.classes != first.classes):
         raise InputError(

@@ -14,7 +14,7 @@ from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, Sp
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.change import describe_change, measured
 from calibrant.scale.over_time.dating import date_change
-from calibrant.scale.over_time.days import Day, Days, streams
+from calibrant.scale.over_time.days import Days, GivenDay, streams
 from calibrant.scale.over_time.evidence import log_sum
 from calibrant.scale.over_time.lines import require_line
 from calibrant.scale.over_time.reference import Ellipse
@@ -73,13 +73,14 @@ class Watch:
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha must be a number between 0 and 1, but is {self.alpha!r}.")
 
-    def __call__(self, days: Days, reference: Day | None = None) -> WatchResult:
+    def __call__(self, days: Days, reference: GivenDay | None = None) -> WatchResult:
         """Watch days in their order.
 
         Parameters
         ----------
         days : mapping of str to Sketch or Predictions, or pairs of both
-            Each row in one day, days in the order in which their labels were complete.
+            Each row in one day, days in the order in which their labels were complete. Of a `GroupedSketch`, the rows
+            of all groups are watched together.
         reference : Sketch or Predictions, optional
             A period that calibration is compared with; none of its rows is in `days`.
         """
