@@ -91,6 +91,12 @@ def test_trouble_in_arrays_is_told(tmp_path, case):
     assert expected in failure(tmp_path / "a.npz")
 
 
+def test_a_column_of_whole_rows_beside_others_is_named_as_the_reader_names_it(tmp_path):
+    table = {"y": [1.0], "q5": [[0.5, 1.5]], "q95": [[2.0, 3.0]]}
+    pl.DataFrame(table).write_parquet(tmp_path / "a.parquet")
+    assert "Name it alone with quantiles=." in failure(tmp_path / "a.parquet", quantiles=["q5", "q95"])
+
+
 def test_missing_columns_are_told_with_close_names(tmp_path):
     path = write(tmp_path, "truth,centre,spread,draw_0\n1,2,3,4\n")
     assert "no column named target or targets or y or" in failure(path)

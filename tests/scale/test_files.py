@@ -159,6 +159,8 @@ def test_logits_percentages_and_the_positive_class(tmp_path):
     reading = Reading.of(tmp_path / "percent.csv", percent=True, positive="dog")
     found = sketch_files([str(tmp_path / "percent.csv")], reading).sketch
     assert (found.cells().means.tolist(), found.cells().events.tolist()) == ([0.25, 0.5], [1, 0])
+    (tmp_path / "signs.csv").write_text("p,y\n50 %,cat\n25%,dog\n")
+    assert reading.sketch(tmp_path / "signs.csv") == found
     with pytest.raises(InputError, match="renormalise is not for sketches"):
         Reading.of(tmp_path / "percent.csv", renormalise=True)
 

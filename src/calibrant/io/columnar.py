@@ -12,6 +12,7 @@ from calibrant._border.text import damaged, printable, quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.arrow_sizes import MARK, check_arrow
+from calibrant.io.matching import ARGUMENTS
 from calibrant.io.parquet_sizes import check_parquet
 from calibrant.io.sniff import Kind
 from calibrant.io.sources import WIDE, Content, undamaged
@@ -129,7 +130,7 @@ class Columnar(Table):
             if is_whole_row and len(names) > 1:
                 raise InputError(
                     f"{self.file.name}: column {quoted(name)} holds {WIDE[argument]} in each cell, so it must be "
-                    f"the only one. Name it alone with {argument}=."
+                    f"the only one. Name it alone with {ARGUMENTS.get(argument, argument)}=."
                 )
             dtype = self.schema[name]
             if _holds(getattr(dtype, "inner", dtype) if is_whole_row else dtype) != "number":

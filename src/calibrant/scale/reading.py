@@ -118,6 +118,7 @@ class Reading:
         """Return the sketch of one file, or `to` with its rows added; a few rows at a time are in memory."""
         found, columns = self.empty() if to is None else to, self.columns
         with open_source(path) as source:
+            source.percent = self.percent
             missing = [name for name in (*self.texts, *self.numbers) if name not in source.names]
             if missing and isinstance(source, Table):
                 raise InputError(f"{source.file.name}: column {missing[0]!r} is missing, which the first file has.")
