@@ -13,8 +13,8 @@ from calibrant.calibrators import (
     VectorScaling,
     calibrate,
 )
-from calibrant.calibrators.folds import Unseen
-from calibrant.calibrators.shared_stages import SharedStages
+from calibrant.calibrators.combinations.folds import Unseen
+from calibrant.calibrators.combinations.shared_stages import SharedStages
 from calibrant.metrics import NLL
 from calibrator_cases import EVERY_CALIBRATOR
 from simulate import at_least, calibrated, sharpened

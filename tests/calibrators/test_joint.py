@@ -9,8 +9,8 @@ from scipy.special import log_softmax
 
 from calibrant import InputError, Predictions
 from calibrant.calibrators import JointScaling, TemperatureScaling, calibrate, parse
-from calibrant.calibrators.joint import Joint
-from calibrant.calibrators.softmax import PenalisedLikelihood
+from calibrant.calibrators.fitting.softmax import PenalisedLikelihood
+from calibrant.calibrators.multiclass.joint import Joint
 from calibrant.metrics import NLL
 from naming import each
 from properties import examples

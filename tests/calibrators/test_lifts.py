@@ -21,8 +21,8 @@ from calibrant.calibrators import (
     TemperatureScaling,
     VennAbers,
 )
-from calibrant.calibrators.lift import keep_order
-from calibrant.calibrators.log_odds import class_scores, log_odds_of_classes
+from calibrant.calibrators.binary.pooled import keep_order
+from calibrant.calibrators.fitting.log_odds import class_scores, log_odds_of_classes
 from naming import each
 from properties import examples
 from simulate import calibrated, sharpened

@@ -11,8 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from calibrant import InputError
 from calibrant.calibrators import OrderPreserving, TemperatureScaling, calibrate
-from calibrant.calibrators.order_preserving import SMALLEST_SLOPE
-from calibrant.calibrators.segments import (
+from calibrant.calibrators.fitting.segments import (
     Segments,
     SlopesLikelihood,
     rank_knots,
@@ -21,6 +20,7 @@ from calibrant.calibrators.segments import (
     roughness,
     weighted_quantiles,
 )
+from calibrant.calibrators.multiclass.order_preserving import SMALLEST_SLOPE
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
 from naming import each

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from calibrant._core.blocks import keep_argmax
-from calibrant.calibrators import newton
-from calibrant.calibrators.newton import minimise
-from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
+from calibrant.calibrators.fitting import newton
+from calibrant.calibrators.fitting.newton import minimise
+from calibrant.calibrators.fitting.softmax import Diagonal, Full, PenalisedLikelihood
 from naming import each
 
 

@@ -13,9 +13,9 @@ from calibrant._core.blocks import keep_argmax
 from calibrant._core.threads import available_threads, in_order
 from calibrant.advice.rule import has_impossible_labels
 from calibrant.calibrators import Calibrator, StackedCalibration
+from calibrant.calibrators.combinations.folds import RARE, Unseen
+from calibrant.calibrators.combinations.shared_stages import SharedStages
 from calibrant.calibrators.estimator import clone
-from calibrant.calibrators.folds import RARE, Unseen
-from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 

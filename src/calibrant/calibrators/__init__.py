@@ -1,35 +1,41 @@
-"""Calibrators: scikit-learn estimators from scores to calibrated probabilities."""
+"""Calibrators: scikit-learn estimators from scores to calibrated probabilities.
+
+The methods are in `binary` (functions of one score), `multiclass` (maps of all classes of a row), `combinations`
+(calibrators made of others) and `forecasts` (calibrators of predictive distributions). Likelihoods and their searches
+are in `fitting`. The modules beside these packages hold what all methods share: the base classes, the checks of scores,
+the table of names, files, operations for export, and `CalibratedModel`.
+"""
 
 from functools import partial
 from typing import TYPE_CHECKING
 
 from calibrant._border.lazy import attributes
-from calibrant.calibrators.bbq import BBQ
-from calibrant.calibrators.beta import BetaCalibration
-from calibrant.calibrators.binary import OneVsRest
+from calibrant.calibrators.binary.bbq import BBQ
+from calibrant.calibrators.binary.beta import BetaCalibration
+from calibrant.calibrators.binary.binary_calibrator import OneVsRest
+from calibrant.calibrators.binary.histogram import HistogramBinning
+from calibrant.calibrators.binary.hull import ROCConvexHull
+from calibrant.calibrators.binary.isotonic import IsotonicCalibration
+from calibrant.calibrators.binary.platt import PlattScaling, QuadraticScaling
+from calibrant.calibrators.binary.pooled import Pooled, irm, irova
+from calibrant.calibrators.binary.spline import SplineCalibration
+from calibrant.calibrators.binary.venn_abers import VennAbers
 from calibrant.calibrators.calibrate import calibrate
 from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.compose import Compose, composed, parse
-from calibrant.calibrators.deep_order_preserving import DeepOrderPreserving
-from calibrant.calibrators.ensemble import Ensemble
-from calibrant.calibrators.ets import EnsembleTemperatureScaling
-from calibrant.calibrators.guard import LaplaceGuard
-from calibrant.calibrators.histogram import HistogramBinning
-from calibrant.calibrators.hull import ROCConvexHull
-from calibrant.calibrators.identity import Identity, Uniform
-from calibrant.calibrators.isotonic import IsotonicCalibration
-from calibrant.calibrators.joint import JointScaling
-from calibrant.calibrators.lift import Pooled, irm, irova
-from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling, VectorScaling
+from calibrant.calibrators.combinations.compose import Compose, composed, parse
+from calibrant.calibrators.combinations.ensemble import Ensemble
+from calibrant.calibrators.combinations.stack import StackedCalibration
+from calibrant.calibrators.multiclass.deep_order_preserving import DeepOrderPreserving
+from calibrant.calibrators.multiclass.ets import EnsembleTemperatureScaling
+from calibrant.calibrators.multiclass.guard import LaplaceGuard
+from calibrant.calibrators.multiclass.identity import Identity, Uniform
+from calibrant.calibrators.multiclass.joint import JointScaling
+from calibrant.calibrators.multiclass.matrix import DirichletCalibration, MatrixScaling, VectorScaling
+from calibrant.calibrators.multiclass.order_preserving import OrderPreserving
+from calibrant.calibrators.multiclass.prior_shift import PriorShift
+from calibrant.calibrators.multiclass.structured import StructuredScaling
+from calibrant.calibrators.multiclass.temperature import TemperatureScaling
 from calibrant.calibrators.names import CALIBRATORS, calibrator_name
-from calibrant.calibrators.order_preserving import OrderPreserving
-from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
-from calibrant.calibrators.prior_shift import PriorShift
-from calibrant.calibrators.spline import SplineCalibration
-from calibrant.calibrators.stack import StackedCalibration
-from calibrant.calibrators.structured import StructuredScaling
-from calibrant.calibrators.temperature import TemperatureScaling
-from calibrant.calibrators.venn_abers import VennAbers
 
 if TYPE_CHECKING:
     from calibrant.calibrators.model import CalibratedModel

@@ -14,7 +14,7 @@ from calibrant._border.checks import as_weights, check_copies
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.compose import parse
+from calibrant.calibrators.combinations.compose import parse
 from calibrant.calibrators.inputs import warn_of_impossible_labels
 from calibrant.calibrators.model_scores import Response, check_response, class_log_probs, gathered, score_fold
 from calibrant.exceptions import DataWarning, InputError

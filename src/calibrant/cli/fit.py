@@ -127,7 +127,7 @@ def _fit_classes(
     paths: list[Path], method: str, source: Source, engine: Engine, out: Path, *, raw_logits: bool
 ) -> None:
     """Learn a calibrator from class predictions."""
-    from calibrant.calibrators.compose import parse
+    from calibrant.calibrators.combinations.compose import parse
     from calibrant.calibrators.names import calibrator_name
     from calibrant.calibrators.store import save
     from calibrant.cli import outputs, show
@@ -222,7 +222,7 @@ def _refuse_redirection(method: str) -> None:
 
 def _raw(method: str) -> "Calibrator":
     """Return the calibrator of this name for raw logits; refuse a method that cannot use them."""
-    from calibrant.calibrators.compose import parse
+    from calibrant.calibrators.combinations.compose import parse
     from calibrant.exceptions import InputError
 
     calibrator = parse(method, scores="raw-logits")

@@ -136,7 +136,7 @@ class Shift:
         import numpy as np
 
         from calibrant.calibrators import PriorShift
-        from calibrant.calibrators.prior_shift import as_rates
+        from calibrant.calibrators.multiclass.prior_shift import as_rates
 
         old = as_rates(self.trained_rate, values.shape[1], "--trained-rate")
         if self.base_rate == AUTO:

@@ -7,7 +7,7 @@ from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant._core.roots import root
-from calibrant.calibrators.prior_shift import as_rates, log_ratios
+from calibrant.calibrators.multiclass.prior_shift import as_rates, log_ratios
 from calibrant.counts import class_shares
 from calibrant.exceptions import InputError
 from calibrant.hypotest.calibration_test import mark_weights

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.raw_logits import uses_raw_logits

@@ -12,10 +12,10 @@ from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve, Minimum, descend, newton_step
 from calibrant.binning.cells.weights import ONE
 from calibrant.calibrators import MatrixScaling, TemperatureScaling, VectorScaling
-from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix
-from calibrant.calibrators.log_odds import floored
-from calibrant.calibrators.newton import minimise
-from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
+from calibrant.calibrators.fitting.log_odds import floored
+from calibrant.calibrators.fitting.newton import minimise
+from calibrant.calibrators.fitting.softmax import Diagonal, Full, PenalisedLikelihood
+from calibrant.calibrators.multiclass.affine import RIDGE, AffineScaling, as_matrix
 from calibrant.exceptions import InputError
 from calibrant.scale.batch import Counters, clean
 from calibrant.scale.reading import Reading

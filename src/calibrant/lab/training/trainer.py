@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from calibrant._border.numerals import as_given
 from calibrant._border.types import IntArray, Progress, Rng
-from calibrant.calibrators.inverse_temperature import best_log_beta
-from calibrant.calibrators.log_odds import finite
+from calibrant.calibrators.fitting.inverse_temperature import best_log_beta
+from calibrant.calibrators.fitting.log_odds import finite
 from calibrant.exceptions import InputError
 from calibrant.io import check_writable
 from calibrant.lab.training.checkpoint import Checkpoint, digest, read_checkpoint

@@ -11,9 +11,9 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator, are_calibrators
-from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB
-from calibrant.calibrators.members import all_converged
-from calibrant.calibrators.order_preserving import OrderPreserving
+from calibrant.calibrators.combinations.members import all_converged
+from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB
+from calibrant.calibrators.multiclass.order_preserving import OrderPreserving
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.rules import Rule
 

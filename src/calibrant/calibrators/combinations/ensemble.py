@@ -12,10 +12,10 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
-from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB
-from calibrant.calibrators.members import WithMembers, all_converged
+from calibrant.calibrators.combinations.members import WithMembers, all_converged
+from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB
+from calibrant.calibrators.fitting.simplex import BestWeights, least_nll, least_square
 from calibrant.calibrators.rules import Rule, are_shares
-from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
 from calibrant.exceptions import InputError
 
 Loss = Literal["nll", "brier"]

@@ -7,8 +7,8 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import logit
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
-from calibrant.calibrators.isotonic import pooled_ties, pools
+from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
+from calibrant.calibrators.binary.isotonic import pooled_ties, pools
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 from calibrant.counts import Smoothing, as_smoothing
 

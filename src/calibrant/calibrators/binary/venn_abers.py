@@ -6,10 +6,10 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
+from calibrant.calibrators.binary.isotonic import pooled_ties, pools
 from calibrant.calibrators.estimator import check_is_fitted
-from calibrant.calibrators.isotonic import pooled_ties, pools
-from calibrant.calibrators.log_odds import class_scores, log_odds_of_two
+from calibrant.calibrators.fitting.log_odds import class_scores, log_odds_of_two
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 
 

@@ -7,11 +7,17 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import SMALLEST_SHARE, BinaryCalibrator, Lifted, OneVsRest, checked_binary
+from calibrant.calibrators.binary.binary_calibrator import (
+    SMALLEST_SHARE,
+    BinaryCalibrator,
+    Lifted,
+    OneVsRest,
+    checked_binary,
+)
+from calibrant.calibrators.binary.isotonic import IsotonicCalibration
 from calibrant.calibrators.calibrator import Level
 from calibrant.calibrators.estimator import clone
-from calibrant.calibrators.isotonic import IsotonicCalibration
-from calibrant.calibrators.log_odds import Score, class_scores, score_operations
+from calibrant.calibrators.fitting.log_odds import Score, class_scores, score_operations
 from calibrant.calibrators.raw_logits import RAW_LOGITS
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from calibrant._border.checks import check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
-from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, scaled_diagonal
-from calibrant.calibrators.log_odds import floored
-from calibrant.calibrators.newton import minimise
+from calibrant.calibrators.fitting.log_odds import floored
+from calibrant.calibrators.fitting.newton import minimise
+from calibrant.calibrators.fitting.softmax import Diagonal, Full, PenalisedLikelihood
+from calibrant.calibrators.multiclass.affine import RIDGE, AffineScaling, as_matrix, scaled_diagonal
 from calibrant.calibrators.rules import AFFINE, Rule
-from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.exceptions import InputError
 
 

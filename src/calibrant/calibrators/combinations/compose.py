@@ -7,8 +7,8 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
+from calibrant.calibrators.combinations.members import WithMembers, all_converged
 from calibrant.calibrators.estimator import clone
-from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.names import CALIBRATORS, THEN, calibrator_name
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.rules import Rule

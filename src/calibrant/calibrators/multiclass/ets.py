@@ -11,12 +11,12 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import add_blocks, by_blocks, each_block, log_softmax, over_classes, threads_for
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
-from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
-from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, finite
+from calibrant.calibrators.combinations.ensemble import Loss, check_loss, mixture, warn_unless_converged
+from calibrant.calibrators.fitting.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
+from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, finite
+from calibrant.calibrators.fitting.simplex import BestWeights, least_nll, least_square
+from calibrant.calibrators.multiclass.temperature import TemperatureScaling
 from calibrant.calibrators.rules import TEMPERATURE, Rule, are_shares
-from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
-from calibrant.calibrators.temperature import TemperatureScaling
 
 _SMALL_SLOPE = 1e-9
 _FIRST_STRIDE, _LAST_STRIDE = 1 / 16, 1e-9

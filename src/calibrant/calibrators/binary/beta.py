@@ -7,8 +7,8 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import softplus
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticCalibrator, LogisticFit, fit_logistic
+from calibrant.calibrators.binary.logistic import LogisticCalibrator, LogisticFit, fit_logistic
+from calibrant.calibrators.fitting.log_odds import bounded, bounded_operations
 from calibrant.calibrators.rules import Rule, are_finite, are_not_negative
 from calibrant.exceptions import InputError
 

@@ -8,9 +8,9 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.isotonic import pooled_ties
-from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticCalibrator, LogisticFit, fit_logistic
+from calibrant.calibrators.binary.isotonic import pooled_ties
+from calibrant.calibrators.binary.logistic import LogisticCalibrator, LogisticFit, fit_logistic
+from calibrant.calibrators.fitting.log_odds import bounded, bounded_operations
 from calibrant.calibrators.rules import CURVE, Rule, is_curve
 from calibrant.exceptions import InputError
 

@@ -10,18 +10,18 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.compose import parse
-from calibrant.calibrators.ensemble import MIXTURE, mixture, warn_unless_converged
-from calibrant.calibrators.folds import Unseen, out_of_fold
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, fit_guard, guarded
-from calibrant.calibrators.identity import Identity
-from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, finite
-from calibrant.calibrators.members import WithMembers, all_converged
-from calibrant.calibrators.order_preserving import OrderPreserving
+from calibrant.calibrators.combinations.compose import parse
+from calibrant.calibrators.combinations.default_members import default_members, folds_for
+from calibrant.calibrators.combinations.ensemble import MIXTURE, mixture, warn_unless_converged
+from calibrant.calibrators.combinations.folds import Unseen, out_of_fold
+from calibrant.calibrators.combinations.members import WithMembers, all_converged
+from calibrant.calibrators.combinations.shared_stages import SharedStages
+from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, finite
+from calibrant.calibrators.fitting.simplex import BestWeights, least_nll
+from calibrant.calibrators.multiclass.guard import GUARD, LaplaceGuard, fit_guard, guarded
+from calibrant.calibrators.multiclass.identity import Identity
+from calibrant.calibrators.multiclass.order_preserving import OrderPreserving
 from calibrant.calibrators.rules import Rule
-from calibrant.calibrators.shared_stages import SharedStages
-from calibrant.calibrators.simplex import BestWeights, least_nll
-from calibrant.calibrators.stack_members import default_members, folds_for
 from calibrant.exceptions import InputError
 
 SMOOTHNESS = 30.0

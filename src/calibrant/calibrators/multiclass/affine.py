@@ -9,9 +9,9 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.inverse_temperature import best_log_beta
-from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, floored
-from calibrant.calibrators.newton import warn_unless_converged
+from calibrant.calibrators.fitting.inverse_temperature import best_log_beta
+from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, floored
+from calibrant.calibrators.fitting.newton import warn_unless_converged
 from calibrant.calibrators.raw_logits import uses_raw_logits
 
 RIDGE = 1e-10

@@ -8,9 +8,9 @@ from calibrant._core.blas import one_blas_thread
 from calibrant._core.progress import listening, tell
 from calibrant._core.threads import in_order
 from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.compose import Compose
+from calibrant.calibrators.combinations.compose import Compose
+from calibrant.calibrators.combinations.members import all_converged
 from calibrant.calibrators.estimator import clone
-from calibrant.calibrators.members import all_converged
 
 Path = tuple[str, ...]
 

@@ -14,7 +14,7 @@ from calibrant._core.progress import told
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators
 from calibrant.calibrators.estimator import check_is_fitted, clone
-from calibrant.calibrators.log_odds import (
+from calibrant.calibrators.fitting.log_odds import (
     Score,
     class_scores,
     log_odds_of_two,

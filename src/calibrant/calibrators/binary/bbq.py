@@ -10,8 +10,8 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import logit
 from calibrant.binning.ties import DECIMALS, comparable
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
-from calibrant.calibrators.isotonic import pooled_ties
+from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
+from calibrant.calibrators.binary.isotonic import pooled_ties
 from calibrant.calibrators.rules import STEPS, Rule, are_steps
 from calibrant.exceptions import InputError
 

@@ -10,7 +10,7 @@ from calibrant._core.laws import logit
 from calibrant.binning import Binning, EqualWidth
 from calibrant.binning.ties import DECIMALS, comparable
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 from calibrant.calibrators.rules import STEPS, Rule, are_steps
 from calibrant.counts import Smoothing, as_smoothing
 

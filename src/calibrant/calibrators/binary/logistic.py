@@ -12,7 +12,7 @@ from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.logistic import LogisticLoss
 from calibrant._core.newton import newton_step
-from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 
 RIDGE = 1e-12
 """Weight of the prior. It matters only where the data does not determine the map, as with scores that are all equal."""

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve
 from calibrant._core.nnls import nnls
-from calibrant.calibrators.newton import minimise_nonnegative
+from calibrant.calibrators.fitting.newton import minimise_nonnegative
 
 SMALL_GAP = 1e-10
 """Weights have converged if their loss is certainly within this of the minimum."""

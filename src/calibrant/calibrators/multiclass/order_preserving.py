@@ -11,12 +11,10 @@ from calibrant._core.blocks import each_block, log_softmax
 from calibrant._core.newton import Curve, Minimum
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
-from calibrant.calibrators.inverse_temperature import never_wrong
-from calibrant.calibrators.log_odds import finite
-from calibrant.calibrators.newton import minimise_nonnegative, warn_unless_converged
-from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
-from calibrant.calibrators.rules import TEMPERATURE, Rule, vector
-from calibrant.calibrators.segments import (
+from calibrant.calibrators.fitting.inverse_temperature import never_wrong
+from calibrant.calibrators.fitting.log_odds import finite
+from calibrant.calibrators.fitting.newton import minimise_nonnegative, warn_unless_converged
+from calibrant.calibrators.fitting.segments import (
     Segments,
     SlopesLikelihood,
     line_knots,
@@ -25,7 +23,9 @@ from calibrant.calibrators.segments import (
     rank_segments,
     roughness,
 )
-from calibrant.calibrators.temperature import TemperatureScaling
+from calibrant.calibrators.multiclass.temperature import TemperatureScaling
+from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
+from calibrant.calibrators.rules import TEMPERATURE, Rule, vector
 from calibrant.exceptions import InputError
 
 SMALLEST_SLOPE = 1e-3

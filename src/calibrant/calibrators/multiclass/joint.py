@@ -13,13 +13,13 @@ from calibrant._core.blocks import BLOCK, KeptBlocks, each_block
 from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
-from calibrant.calibrators.guard import GUARD, fit_guard, guarded
-from calibrant.calibrators.inverse_temperature import never_wrong
-from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB, floored
-from calibrant.calibrators.newton import minimise, warn_unless_converged
+from calibrant.calibrators.fitting.inverse_temperature import never_wrong
+from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, floored
+from calibrant.calibrators.fitting.newton import minimise, warn_unless_converged
+from calibrant.calibrators.fitting.segments import fallen, line_knots, roughness, weighted_quantiles
+from calibrant.calibrators.fitting.softmax import Full, PenalisedLikelihood
+from calibrant.calibrators.multiclass.guard import GUARD, fit_guard, guarded
 from calibrant.calibrators.rules import AFFINE, CURVE, Rule, is_curve, vector
-from calibrant.calibrators.segments import fallen, line_knots, roughness, weighted_quantiles
-from calibrant.calibrators.softmax import Full, PenalisedLikelihood
 
 _RIDGE = 0.1
 """Penalty, times 1 / n, of squared row factors and of squared differences of slopes from 1. It keeps the solution

@@ -8,7 +8,7 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import logit
 from calibrant.binning.ties import starts_of_ties
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 from calibrant.roc.merging import pool, split_equal
 

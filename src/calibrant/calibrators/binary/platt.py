@@ -7,8 +7,8 @@ import numpy as np
 from calibrant._border.numerals import significant
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.log_odds import bounded, bounded_operations
-from calibrant.calibrators.logistic import LogisticCalibrator, fit_logistic
+from calibrant.calibrators.binary.logistic import LogisticCalibrator, fit_logistic
+from calibrant.calibrators.fitting.log_odds import bounded, bounded_operations
 from calibrant.calibrators.rules import Rule, are_finite, is_rising, vector
 from calibrant.exceptions import InputError
 

@@ -9,14 +9,14 @@ from calibrant._border.checks import check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, over_classes, threads_for
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.affine import AffineScaling
 from calibrant.calibrators.calibrator import WarmStartCalibrator
-from calibrant.calibrators.guard import GUARD, LaplaceGuard, fit_guard, guarded
-from calibrant.calibrators.log_odds import SMALLEST_LOG_PROB
-from calibrant.calibrators.newton import minimise
+from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB
+from calibrant.calibrators.fitting.newton import minimise
+from calibrant.calibrators.fitting.softmax import Diagonal, Full, PenalisedLikelihood
+from calibrant.calibrators.multiclass.affine import AffineScaling
+from calibrant.calibrators.multiclass.guard import GUARD, LaplaceGuard, fit_guard, guarded
+from calibrant.calibrators.multiclass.temperature import TemperatureScaling
 from calibrant.calibrators.rules import AFFINE, Rule
-from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
-from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
-from calibrant.calibrators.log_odds import finite
-from calibrant.calibrators.shared_stages import SharedStages
+from calibrant.calibrators.combinations.shared_stages import SharedStages
+from calibrant.calibrators.fitting.log_odds import finite
 
 _FINE, _COARSE = 2.0**20, 2.0**10
 """Scores are rounded to multiples of the inverse, so that rounding errors do not change the folds."""

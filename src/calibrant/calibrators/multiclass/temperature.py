@@ -7,8 +7,8 @@ from typing import ClassVar, Literal, Self
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
-from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
-from calibrant.calibrators.log_odds import finite
+from calibrant.calibrators.fitting.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
+from calibrant.calibrators.fitting.log_odds import finite
 from calibrant.calibrators.rules import TEMPERATURE, Rule
 from calibrant.exceptions import DataWarning
 

@@ -1,0 +1,1 @@
+"""Calibrators that consist of other calibrators."""

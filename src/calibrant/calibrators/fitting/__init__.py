@@ -1,0 +1,1 @@
+"""Numerical machinery of the fits: likelihoods, their minima, and the scores that they depend on."""

@@ -1,0 +1,1 @@
+"""Calibrators that act on all classes of a row at once."""
