@@ -8,7 +8,7 @@ import numpy as np
 from calibrant import Forecasts, Normal, Quantiles, Samples
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
-from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
+from calibrant.hypotest.omnibus.forecasts import run_on_forecasts
 
 FITTED, JUDGED, REDRAWS = 1000, 200, 99
 LEVEL = 0.9

@@ -6,8 +6,8 @@ import numpy as np
 
 from calibrant import Forecasts, MvNormal, Normal, Quantiles, Samples
 from calibrant._border.types import FloatArray
-from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
-from calibrant.hypotest.forecasts.transform_cells import mid_ranks
+from calibrant.hypotest.omnibus.forecasts import run_on_forecasts
+from calibrant.hypotest.omnibus.transform_cells import mid_ranks
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 KINDS = (

@@ -13,7 +13,7 @@ from calibrant._core import redraws, twin_draws
 from calibrant._core.library import library
 from calibrant._core.redraws import Rows
 from calibrant.hypotest import OmnibusTest
-from calibrant.hypotest.omnibus import gather, redrawn_statistics
+from calibrant.hypotest.omnibus.omnibus import gather, redrawn_statistics
 from cores import LEVELS, core
 from naming import each
 from properties import examples

@@ -22,7 +22,7 @@ from calibrant import (
 from calibrant.assessment.forecasts.limits import assessed_interval, limits_of_coverage
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.hypotest import ConsistencyTest
-from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
+from calibrant.hypotest.omnibus.forecasts import run_on_forecasts
 from calibrant.metrics import FORECAST_METRICS, QuantileCalibration
 from calibrant.results.forecasts import forecast_notes
 from naming import each

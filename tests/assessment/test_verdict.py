@@ -6,12 +6,12 @@ from scipy.special import expit, logit
 
 from calibrant import DataWarning, Forecasts, InputError, Normal, Predictions, assess, assess_forecasts, interval
 from calibrant._border.numerals import aligned, number, percent
-from calibrant.assessment.verdict import Size, examine, judge
-from calibrant.assessment.verdict.sentences import percentages
-from calibrant.assessment.verdict.size import compare_with, limits
+from calibrant.assessment.sentences import percentages
+from calibrant.assessment.size import Size, compare_with, limits
+from calibrant.assessment.verdict import examine, judge
 from calibrant.decisions import move_base_rate
-from calibrant.hypotest.finding.facts import facts_of, slope_of
-from calibrant.hypotest.finding.revealed import Revealed, in_words, revealed_in
+from calibrant.hypotest.omnibus.facts import facts_of, slope_of
+from calibrant.hypotest.omnibus.revealed import Revealed, in_words, revealed_in
 from calibrant.metrics import METRICS, CoxSlope
 from calibrant.results import TestResult, Verdict, state
 from naming import each

@@ -8,10 +8,10 @@ from scipy.special import ndtri
 from calibrant import Forecasts, MvNormal, Normal, Predictions, Quantiles, Samples
 from calibrant.decisions import move_base_rate
 from calibrant.hypotest import OmnibusTest
-from calibrant.hypotest.forecasts import evidence as module
-from calibrant.hypotest.forecasts.evidence import ForecastEvidence
-from calibrant.hypotest.forecasts.transform_cells import LEVELS, column_grid, mid_ranks, places, rank_grid, usual_grid
-from calibrant.hypotest.forecasts.transforms import all_transforms
+from calibrant.hypotest.omnibus import forecast_statistics as module
+from calibrant.hypotest.omnibus.forecast_statistics import ForecastEvidence
+from calibrant.hypotest.omnibus.transform_cells import LEVELS, column_grid, mid_ranks, places, rank_grid, usual_grid
+from calibrant.hypotest.omnibus.transforms import all_transforms
 from naming import each
 
 SCORES = (

@@ -12,9 +12,10 @@ from calibrant import InputError, Predictions, interval
 from calibrant.assessment.verdict import examine
 from calibrant.binning import EqualMass
 from calibrant.hypotest import TESTS, OmnibusTest
-from calibrant.hypotest.evidence import kernel, line
-from calibrant.hypotest.finding.facts import facts_of
-from calibrant.hypotest.omnibus import combined_pvalue, gather
+from calibrant.hypotest.omnibus import kernel, line
+from calibrant.hypotest.omnibus.combined import combined_pvalue
+from calibrant.hypotest.omnibus.facts import facts_of
+from calibrant.hypotest.omnibus.omnibus import gather
 from calibrant.metrics import ECE, CoxSlope
 from naming import each
 from oracles import omnibus as slow
@@ -244,7 +245,7 @@ def test_naive_bayes_with_two_percent_positives_is_rejected():
 def test_the_seed_decides_and_blocks_do_not(monkeypatch):
     p = calibrated(n=80, k=4)
     whole = OmnibusTest(60)(p, rng=3)
-    monkeypatch.setattr("calibrant.hypotest.omnibus.CELLS", 300)
+    monkeypatch.setattr("calibrant.hypotest.omnibus.omnibus.CELLS", 300)
     monkeypatch.setattr("calibrant._core.redraws._LABELS", 800)
     monkeypatch.setattr("calibrant._core.redraws._CACHED", 700)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")

@@ -9,8 +9,8 @@ from scipy.stats import chisquare, kstest
 from calibrant import Predictions
 from calibrant.binning import EqualMass
 from calibrant.hypotest import ConsistencyTest, OmnibusTest
-from calibrant.hypotest.evidence import line
-from calibrant.hypotest.evidence.line import LineEvidence
+from calibrant.hypotest.omnibus import line
+from calibrant.hypotest.omnibus.line import LineEvidence
 from calibrant.metrics import ECE, METRICS, DebiasedSquaredGap
 from calibrant.resampling import event_counts
 from calibrant.resampling.event_counts import EventCells, fine_cells, thinned

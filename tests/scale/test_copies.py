@@ -9,7 +9,7 @@ from calibrant import InputError, Predictions, interval, reliability_curve
 from calibrant.curves import isotonic_curve
 from calibrant.curves.cumulative import cumulative_curve
 from calibrant.hypotest import TESTS, ConsistencyTest, OmnibusTest, SpiegelhalterTest
-from calibrant.hypotest.finding.facts import facts_of
+from calibrant.hypotest.omnibus.facts import facts_of
 from calibrant.intervals.methods import method_for
 from calibrant.metrics import ECE, METRICS, KdeECE
 from calibrant.scale import Sketch

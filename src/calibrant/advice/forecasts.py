@@ -23,7 +23,7 @@ from calibrant.calibrators.forecasts import (
 from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, join
-from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
+from calibrant.hypotest.omnibus.forecasts import run_on_forecasts
 from calibrant.metrics import CRPS, LogScore
 from calibrant.metrics.forecasts.intervals import IntervalCoverage
 from calibrant.metrics.forecasts.metric import ForecastScore

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.threads import in_order
 from calibrant.assessment.many_rows import summarised
-from calibrant.assessment.verdict.size import NO_RESAMPLING
+from calibrant.assessment.size import NO_RESAMPLING
 from calibrant.intervals import has_range
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.lift import Lift

@@ -8,8 +8,8 @@ from typing import Unpack
 import numpy as np
 
 from calibrant.assessment.many_rows import summarised
-from calibrant.assessment.verdict import SIZE, Examined
-from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
+from calibrant.assessment.size import CONFIDENCE, NO_RESAMPLING, SIZE
+from calibrant.assessment.verdict import Examined
 from calibrant.assessment.work import Fields, Work, measured
 from calibrant.curves.view import binary_view
 from calibrant.exceptions import InputError

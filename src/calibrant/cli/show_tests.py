@@ -29,7 +29,7 @@ def print_tests(
     refused: Mapping[str, str],
 ) -> None:
     """Print the result of each test in words and numbers, what it detects, and when it is valid."""
-    from calibrant.assessment.verdict import LEVEL
+    from calibrant.hypotest.omnibus.revealed import LEVEL
 
     out = console()
     for name, result in results.items():

@@ -9,6 +9,6 @@ from calibrant.hypotest.cumulative import ECCETest as ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest as DistributionFreeSKCETest
 from calibrant.hypotest.multiple import holm as holm
 from calibrant.hypotest.mean_embedding import CMETest as CMETest
-from calibrant.hypotest.omnibus import OmnibusTest as OmnibusTest
+from calibrant.hypotest.omnibus.omnibus import OmnibusTest as OmnibusTest
 from calibrant.hypotest.skce import AsymptoticSKCETest as AsymptoticSKCETest
 from calibrant.hypotest.table import TESTS as TESTS

@@ -11,7 +11,7 @@ from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest
 from calibrant.hypotest.hosmer_lemeshow import HosmerLemeshowTest
 from calibrant.hypotest.mean_embedding import CMETest
-from calibrant.hypotest.omnibus import OmnibusTest
+from calibrant.hypotest.omnibus.omnibus import OmnibusTest
 from calibrant.hypotest.skce import AsymptoticSKCETest
 from calibrant.hypotest.spiegelhalter import SpiegelhalterTest
 from calibrant.predictions.two_arrays import as_data

@@ -13,10 +13,11 @@ from calibrant._border.types import Progress, Rng
 from calibrant._core.laws import normal_tail
 from calibrant.assessment.assessing import OF_GROUPS, JudgeOptions, assess
 from calibrant.assessment.many_rows import with_bounds
-from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
+from calibrant.assessment.size import measure_size
+from calibrant.assessment.verdict import TOLERANCE, judge
 from calibrant.hypotest import OmnibusTest, holm
-from calibrant.hypotest.finding.facts import Facts, corrected_direction, facts_of
-from calibrant.hypotest.finding.revealed import LEVEL, with_names
+from calibrant.hypotest.omnibus.facts import Facts, corrected_direction, facts_of
+from calibrant.hypotest.omnibus.revealed import LEVEL, with_names
 from calibrant.metrics import METRICS, Classwise, Metric, Root
 from calibrant.metrics.lift import Lift
 from calibrant.metrics.names import chosen_metrics

@@ -10,14 +10,14 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.assessment.forecasts.limits import assessed_interval
 from calibrant.assessment.forecasts.verdict import judge
+from calibrant.assessment.size import CONFIDENCE
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
-from calibrant.assessment.verdict.size import CONFIDENCE
 from calibrant.assessment.work import Steps, rows_by_group, settings_of
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import OmnibusTest, holm
-from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
-from calibrant.hypotest.forecasts.transforms import interval_level
+from calibrant.hypotest.omnibus.forecasts import run_on_forecasts
+from calibrant.hypotest.omnibus.transforms import interval_level
 from calibrant.metrics import Metric
 from calibrant.metrics.forecasts.table import central_pairs, known_levels, suited_metrics
 from calibrant.resampling.seeds import as_seed

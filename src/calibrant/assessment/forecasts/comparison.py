@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import Progress, Rng
 from calibrant.assessment.forecasts.limits import assessed_interval
 from calibrant.assessment.model_differences import Cell, results_of
-from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
+from calibrant.assessment.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles

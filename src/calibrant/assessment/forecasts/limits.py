@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.assessment.verdict.size import CONFIDENCE, NO_RESAMPLING
+from calibrant.assessment.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.forecasts import Distribution, Forecasts, Laplace, MvNormal, Normal, Samples
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import KCE, SKCE, Metric, QuantileCalibration

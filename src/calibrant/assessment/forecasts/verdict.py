@@ -6,12 +6,13 @@ import numpy as np
 
 from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant
 from calibrant.assessment.forecasts.limits import limits_of_coverage
-from calibrant.assessment.verdict import LEVEL, TOLERANCE
-from calibrant.assessment.verdict.sentences import with_few_redraws
-from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_with
-from calibrant.hypotest.finding.facts import SIGNIFICANT_Z
-from calibrant.hypotest.forecasts.evidence import LOW_HIGH
-from calibrant.hypotest.forecasts.transforms import Transforms
+from calibrant.assessment.sentences import with_few_redraws
+from calibrant.assessment.size import BEYOND, UNKNOWN, WITHIN, compare_with
+from calibrant.assessment.verdict import TOLERANCE
+from calibrant.hypotest.omnibus.facts import SIGNIFICANT_Z
+from calibrant.hypotest.omnibus.forecast_statistics import LOW_HIGH
+from calibrant.hypotest.omnibus.revealed import LEVEL
+from calibrant.hypotest.omnibus.transforms import Transforms
 from calibrant.results import TestResult, Verdict
 from calibrant.results.assessment import smallest_pvalue
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.threads import in_order
-from calibrant.hypotest.evidence.statistic import BIAS, CONSTANT, SLOPE, SMALLEST, Evidence, Part, inverse_deviation
+from calibrant.hypotest.omnibus.statistic import BIAS, CONSTANT, SLOPE, SMALLEST, Evidence, Part, inverse_deviation
 from calibrant.predictions import Predictions
 
 BLOCK_CELLS = 2**17

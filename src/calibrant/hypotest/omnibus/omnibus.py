@@ -13,14 +13,14 @@ from calibrant._core.redraws import Rows
 from calibrant._core.twin_draws import draw_labels
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.calibration_test import CalibrationTest
-from calibrant.hypotest.evidence.classes import ClassEvidence
-from calibrant.hypotest.evidence.kernel import KernelEvidence
-from calibrant.hypotest.evidence.line import LineEvidence
-from calibrant.hypotest.evidence.ranked import RankedEvidence
-from calibrant.hypotest.evidence.statistic import SPREAD, Evidence, ImpossibleEvidence, Part
-from calibrant.hypotest.finding.facts import corrected_direction, facts_of
-from calibrant.hypotest.finding.revealed import LEVEL, with_names
-from calibrant.hypotest.multiple import at_or_above, combined_pvalue
+from calibrant.hypotest.omnibus.classes import ClassEvidence
+from calibrant.hypotest.omnibus.combined import at_or_above, combined_pvalue
+from calibrant.hypotest.omnibus.facts import corrected_direction, facts_of
+from calibrant.hypotest.omnibus.kernel import KernelEvidence
+from calibrant.hypotest.omnibus.line import LineEvidence
+from calibrant.hypotest.omnibus.ranked import RankedEvidence
+from calibrant.hypotest.omnibus.revealed import LEVEL, with_names
+from calibrant.hypotest.omnibus.statistic import SPREAD, Evidence, ImpossibleEvidence, Part
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
 from calibrant.results.omnibus_parts import TestedPart
@@ -129,12 +129,13 @@ class OmnibusTest(CalibrationTest):
 
     Forecasts: the "centre", the "spread" and the "shape" of the transforms :math:`F_i(y_i)`, the mean gap of the
     "quantiles" (MACE), and the "trend" of centre and spread over where forecasts lie and how wide they are
-    (`calibrant.hypotest.forecasts.evidence`). Transforms of targets that are drawn from the forecasts are independent
-    and uniform, and are drawn in their place. An ensemble counts as calibrated if the target is exchangeable with its
-    members: then all ranks are equally likely; ties are broken by random numbers derived from the data. Forecasts given
-    as columns of quantiles are tested at these quantiles only. For vectors every coordinate is tested, and for normal
-    ones also the distance from the mean; the smallest p-value is multiplied by the number of tests. ``estimate`` is
-    MACE, with its mean (``expected``) and its 95% quantile (``detectable``) over the redraws among the details.
+    (`calibrant.hypotest.omnibus.forecast_statistics`). Transforms of targets that are drawn from the forecasts are
+    independent and uniform, and are drawn in their place. An ensemble counts as calibrated if the target is
+    exchangeable with its members: then all ranks are equally likely; ties are broken by random numbers derived from the
+    data. Forecasts given as columns of quantiles are tested at these quantiles only. For vectors every coordinate is
+    tested, and for normal ones also the distance from the mean; the smallest p-value is multiplied by the number of
+    tests. ``estimate`` is MACE, with its mean (``expected``) and its 95% quantile (``detectable``) over the redraws
+    among the details.
 
     The ``statistic`` is the harmonic mean of the observed labels' rank p-values, ``null`` those of the redraws:
     **small** values are extreme. It is not a p-value: if the observed labels lead, it may be far below 1 / (B + 1).
@@ -181,7 +182,7 @@ class OmnibusTest(CalibrationTest):
     def run(self, data: Predictions | Forecasts, rng: Rng, progress: Progress | None) -> TestResult:
         """Run the test."""
         if isinstance(data, Forecasts):
-            from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
+            from calibrant.hypotest.omnibus.forecasts import run_on_forecasts
 
             return run_on_forecasts(data, repr(self), self.n_resamples, np.random.default_rng(rng), progress).result
         if not isinstance(data, Predictions):

@@ -7,9 +7,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.hypotest.evidence.statistic import centred, inverse_deviation
-from calibrant.hypotest.forecasts.transform_cells import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid, mid_ranks
-from calibrant.hypotest.forecasts.transforms import Transforms
+from calibrant.hypotest.omnibus.statistic import centred, inverse_deviation
+from calibrant.hypotest.omnibus.transform_cells import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid, mid_ranks
+from calibrant.hypotest.omnibus.transforms import Transforms
 from calibrant.predictions import effective_rows
 
 ROWS = 4096

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
-from calibrant.hypotest.evidence.statistic import inverse_deviation
+from calibrant.hypotest.omnibus.statistic import inverse_deviation
 from calibrant.metrics.forecasts.metric import level_array, nearest
 
 LEVELS = level_array(99)

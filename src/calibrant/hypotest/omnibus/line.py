@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.hypotest.evidence.statistic import (
+from calibrant.hypotest.omnibus.statistic import (
     BIAS,
     SLOPE,
     SPREAD,

@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.quantiles import median
 from calibrant._core.redraws import DEPTH, feature_errors
 from calibrant._core.threads import in_order
-from calibrant.hypotest.evidence.statistic import Evidence, Part
+from calibrant.hypotest.omnibus.statistic import Evidence, Part
 from calibrant.kernels.distances import TotalVariation
 from calibrant.predictions import Predictions
 

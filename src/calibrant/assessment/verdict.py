@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.verdict.sentences import Case, explain, headline
-from calibrant.assessment.verdict.size import (
+from calibrant.assessment.sentences import Case, explain, headline
+from calibrant.assessment.size import (
     BEYOND,
     UNKNOWN,
     WITHIN,
@@ -19,8 +19,8 @@ from calibrant.assessment.verdict.size import (
 )
 from calibrant.exceptions import InputError
 from calibrant.hypotest import OmnibusTest
-from calibrant.hypotest.finding.facts import facts_of, kind_of, slope_of
-from calibrant.hypotest.finding.revealed import LEVEL, Revealed, in_words, revealed_in
+from calibrant.hypotest.omnibus.facts import facts_of, kind_of, slope_of
+from calibrant.hypotest.omnibus.revealed import LEVEL, Revealed, in_words, revealed_in
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult, Verdict
 

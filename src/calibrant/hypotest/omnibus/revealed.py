@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of, kind_of
+from calibrant.hypotest.omnibus.facts import SIGNIFICANT_Z, Facts, facts_of, kind_of
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 from calibrant.results.omnibus_parts import PARTS, TestedParts, part_name

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.quantiles import median
-from calibrant.hypotest.evidence.statistic import SLOPE
+from calibrant.hypotest.omnibus.statistic import SLOPE
 from calibrant.metrics import CoxSlope, InTheLarge
 from calibrant.metrics.logistic_lines import has_no_best_line, kept_log_odds, score_terms
 from calibrant.predictions import Predictions

@@ -9,7 +9,7 @@ from calibrant._border.types import BoolArray, FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts.samples import Drawn
 from calibrant.forecasts.transform import level_shares, pit_limits
-from calibrant.hypotest.forecasts.transform_cells import Grid, column_grid, places, rank_grid, usual_grid
+from calibrant.hypotest.omnibus.transform_cells import Grid, column_grid, places, rank_grid, usual_grid
 from calibrant.metrics.forecasts.metric import nearest
 from calibrant.metrics.forecasts.table import central_pairs, known_levels
 from calibrant.predictions import effective_rows

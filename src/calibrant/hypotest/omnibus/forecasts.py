@@ -7,11 +7,11 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, Progress
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.finding.facts import SIGNIFICANT_Z
-from calibrant.hypotest.finding.revealed import LEVEL
-from calibrant.hypotest.forecasts.evidence import SHAPE_WORDS, ForecastEvidence, ForecastPart, Sums
-from calibrant.hypotest.forecasts.transforms import Transforms, all_transforms
-from calibrant.hypotest.multiple import Combined, at_or_above, combined_pvalue
+from calibrant.hypotest.omnibus.combined import Combined, at_or_above, combined_pvalue
+from calibrant.hypotest.omnibus.facts import SIGNIFICANT_Z
+from calibrant.hypotest.omnibus.forecast_statistics import SHAPE_WORDS, ForecastEvidence, ForecastPart, Sums
+from calibrant.hypotest.omnibus.revealed import LEVEL
+from calibrant.hypotest.omnibus.transforms import Transforms, all_transforms
 from calibrant.results import TestResult
 from calibrant.results.forecasts import MEASURED, TIES
 from calibrant.results.omnibus_parts import TestedPart, TestedParts, part_name

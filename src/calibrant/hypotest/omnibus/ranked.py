@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning import EqualMass
-from calibrant.hypotest.evidence.statistic import BIAS, Evidence, Part, inverse_deviation
+from calibrant.hypotest.omnibus.statistic import BIAS, Evidence, Part, inverse_deviation
 from calibrant.predictions import Predictions
 
 BINS = 10

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant
-from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
+from calibrant.assessment.size import BEYOND, WITHIN, ClassSize, Size, compare_with
 from calibrant.hypotest.calibration_test import weights_follow_labels
-from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of
-from calibrant.hypotest.finding.revealed import IMPOSSIBLE, LEVEL, Revealed, at_length, in_words
+from calibrant.hypotest.omnibus.facts import SIGNIFICANT_Z, Facts, facts_of
+from calibrant.hypotest.omnibus.revealed import IMPOSSIBLE, LEVEL, Revealed, at_length, in_words
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 from calibrant.results.assessment import smallest_pvalue
