@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from calibrant import InputError
+from calibrant._core.library import library
 from calibrant.io import limits, read_column, read_predictions
 from io_cases import WRITERS, failure, probabilities
 
@@ -71,6 +72,7 @@ def lying_parquet(path, find, replace):
     path.write_bytes(content.replace(find, replace))
 
 
+@pytest.mark.skipif(library() is None, reason="nothing is compiled")
 def test_parquet_that_lies_about_its_size_is_refused_before_allocation(tmp_path):
     path = tmp_path / "a.parquet"
     # In a page header, field 1 (the number of values, an i32) of the data page header: 50 as a zigzag number is 100.

@@ -1,17 +1,14 @@
-"""Headers of Parquet files, read by compiled code; unusual ones are left to a slower reader.
-
-The reference is `calibrant.io.parquet_sizes`: where these functions return a result, it returns the same.
-"""
+"""Headers of Parquet files, read by compiled code, which must be there: a reader in Python would be far slower."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._core.library import library
+from calibrant._core.library import required
 
-WINDOW = 1024
-"""Number of bytes read at a time: most headers take less than 100."""
+WINDOW, LONGER = 1024, (2**16, 2**26)
+"""Number of bytes read at a time: most headers take less than 100; some hold long texts."""
 
 
 class Chunk(NamedTuple):
@@ -23,13 +20,10 @@ class Chunk(NamedTuple):
 
 
 def chunks_of(footer: bytes) -> list[Chunk] | None:
-    """Return all columns of all groups of rows, or None if the footer is unusual or nothing is compiled."""
-    core = library()
-    if core is None:
-        return None
+    """Return all columns of all groups of rows, or None if the footer is broken."""
     most = len(footer) // 8  # A chunk takes more.
     found, count = np.empty((most, 4), dtype=np.int64), np.empty(1, dtype=np.int64)
-    core.parquet_chunks(footer, len(footer), most, found, count)
+    required().parquet_chunks(footer, len(footer), most, found, count)
     if count[0] < 0:
         return None
     rows = found[: count[0]].tolist()
@@ -45,20 +39,26 @@ def unpacked_sizes(chunks: Sequence[Chunk], read: Callable[[int, int], bytes]) -
     read : callable
         Takes a position in the file and a number of bytes, and returns at most that many bytes.
     """
-    core, sizes = library(), dict.fromkeys(range(len(chunks)), 0)
-    if core is None or not all(chunk.values for chunk in chunks):
-        return None
+
+    def step(places: Sequence[int], window: int) -> None:
+        """Read the headers in the next bytes of these chunks."""
+        windows = [read(starts[i], window) for i in places]
+        ends, found = np.cumsum([len(each) for each in windows]), np.array([states[i] for i in places])
+        required().parquet_pages(b"".join(windows), ends, len(ends), found)
+        for i, (*state, length) in zip(places, found.tolist(), strict=True):
+            starts[i], states[i], are_stuck[i] = starts[i] + length, [*state, 0], not length
+
     # Values expected, values found, bytes unpacked, step to the next page.
-    left = {i: [chunk.values, 0, 0, 0] for i, chunk in enumerate(chunks)}
+    states = [[chunk.values, 0, 0, 0] for chunk in chunks]
     starts = [chunk.position for chunk in chunks]
-    while left:  # All chunks at once: a call hands the interpreter to other threads, and takes it back.
-        windows = [read(starts[i], WINDOW) for i in left]
-        ends, states = np.cumsum([len(window) for window in windows]), np.array([*left.values()])
-        core.parquet_pages(b"".join(windows), ends, len(ends), states)
-        for i, (values, found, size, step) in zip(tuple(left), states.tolist(), strict=True):
-            if not step:
+    are_stuck = [False] * len(chunks)
+    # Empty chunks are never read. All others at once: a call hands the interpreter to other threads, and takes it back.
+    while left := [i for i, (expected, found, *_) in enumerate(states) if found < expected]:
+        step(left, WINDOW)
+        for i in filter(are_stuck.__getitem__, left):
+            for window in LONGER:
+                if are_stuck[i]:
+                    step([i], window)
+            if are_stuck[i]:
                 return None
-            starts[i], sizes[i], left[i] = starts[i] + step, size, [values, found, size, 0]
-            if found == values:
-                del left[i]
-    return [*sizes.values()]
+    return [size for _, _, size, _ in states]

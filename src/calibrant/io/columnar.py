@@ -11,9 +11,8 @@ from calibrant._border.files import OpenFile
 from calibrant._border.text import damaged, printable, quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.arrow_sizes import MARK, check_arrow
+from calibrant.io.declared_sizes import MARK, check_arrow, check_parquet
 from calibrant.io.matching import ARGUMENTS
-from calibrant.io.parquet_sizes import check_parquet
 from calibrant.io.sniff import Kind
 from calibrant.io.sources import WIDE, Content, undamaged
 from calibrant.io.tables import Table

@@ -1,15 +1,21 @@
-"""Sizes that Arrow IPC files and streams declare, checked before polars allocates memory for them.
+"""Sizes that Parquet and Arrow files declare, checked before polars allocates memory for them.
 
-A length that exceeds the memory makes polars 2.1 end the process without an exception, in files and streams alike: 2 to
-4 in 1,000 changes of a single byte in files of 1 kB did. Only the headers of messages, which are FlatBuffers tables,
-are read here.
+An impossible length, such as a negative number of values in a page, makes polars 2.1 request more memory than there is,
+which ends the process without an exception, however the file is read: 2 to 4 in 1,000 changes of a single byte in Arrow
+files of 1 kB did. Trying each file in another process first would import polars and read the file twice. So headers are
+read here: those of Parquet by compiled code, without which they are not checked, and those of Arrow messages, which are
+FlatBuffers tables, in Python.
 """
 
+import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from calibrant._border.files import OpenFile
 from calibrant._border.text import damaged
+from calibrant._core.library import library
+from calibrant._core.parquet import chunks_of, unpacked_sizes
 from calibrant.io import limits
 from calibrant.io.sniff import Kind
 
@@ -18,6 +24,32 @@ MARK = b"ARROW1"
 
 _CONTINUATION = b"\xff\xff\xff\xff"
 _DICTIONARY, _RECORDS = 2, 3
+
+
+def check_parquet(file: OpenFile, names: Collection[str]) -> None:
+    """Refuse a file if a size that it declares for one of these columns is impossible or beyond the limits."""
+
+    def read(position: int, size: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(file.handle.fileno(), size, position)
+        file.handle.seek(position)
+        return file.handle.read(size)
+
+    end = read(max(file.size - 8, 0), 8)
+    length = int.from_bytes(end[:4], "little")
+    if end[4:] != b"PAR1" or length + 12 > file.size:
+        raise damaged(file.name, Kind.PARQUET, "its end is missing")
+    if library() is None:
+        return
+    chunks = chunks_of(read(file.size - 8 - length, length))
+    if chunks is None:
+        raise damaged(file.name, Kind.PARQUET, "its metadata is broken")
+    own = [chunk for chunk in chunks if chunk.name.decode("utf-8", "replace") in names]
+    limits.check_size(file.name, max((chunk.values for chunk in own), default=0), 1)
+    sizes = unpacked_sizes(own, read)
+    if sizes is None:
+        raise damaged(file.name, Kind.PARQUET, "the size of a page is impossible, or its place")
+    limits.check_bytes(file.name, max(sizes, default=0))
 
 
 def check_arrow(file: str, content: bytes) -> None:
