@@ -6,7 +6,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant.lab.experiment import read_config, shipped_configs
-from calibrant.lab.experiment.config import DEFAULT_METRICS, LOSSES, MODELS, PENALTIES, WATCHED
+from calibrant.lab.experiment.config import DEFAULT_METRICS, LOSSES, MODELS, PENALTIES
 from calibrant.lab.experiment.read import as_config, as_content
 from experiment_cases import CONFIG, TRAINED, write_config
 from naming import each
@@ -74,7 +74,6 @@ def test_names_of_losses_and_models_are_those_of_training():
     training = pytest.importorskip("calibrant.lab.training", exc_type=ImportError)
     assert set(LOSSES) == set(training.LOSSES)
     assert set(PENALTIES) == set(training.PENALTIES)
-    assert set(WATCHED) == set(training.schedule.WATCHED)
     assert set(MODELS) == set(training.MODELS)
 
 
@@ -127,7 +126,11 @@ TRAINING_CHANGES = [
     ('start = "ce"', 'start = "cf"', r"\[networks\]: focal-3.start must be one of ce, focal-3, but is 'cf'"),
     ('start = "ce"', 'start = "focal-3"', "focal-3.start must be a network that does not start from this one"),
     ("epochs = 3", "epochs = 0", r"\[ce\]: epochs must be a whole number of at least 1, but is 0"),
-    ("epochs = 3", "learning_rate = -1", r"\[ce\]: learning_rate must be a finite number of at least 0, but is -1"),
+    ("epochs = 3", "learning_rate = -1", r"\[ce\]: learning_rate must be a positive number, but is -1"),
+    ("epochs = 3", "learning_rate = 0", r"\[ce\]: learning_rate must be a positive number, but is 0"),
+    ("epochs = 3", "held_out = 1", r"\[ce\]: held_out must be in \[0, 1\), but is 1"),
+    ("epochs = 3", "held_out = 'x'", r"\[ce\]: held_out must be a finite number of at least 0, but is 'x'"),
+    ("epochs = 3", "patience = 2\nheld_out = 0", r"\[ce\]: patience needs held-out rows, but held_out is 0"),
     ("epochs = 3", "epoch = 3", r"\[ce\]: epoch is not a known key. Did you mean epochs?"),
     ('network = "ce"', 'network = "cee"', "number 1: network must be one of ce, focal-3, but is 'cee'"),
 ]

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
+from calibrant.lab.datasets import load_dataset
 from calibrant.lab.datasets.dataset import Split
 from calibrant.lab.experiment import load_result, read_config, run, status, work
 from calibrant.lab.experiment.plan import make_plan
-from calibrant.lab.experiment.sources import Splits, check_access
+from calibrant.lab.experiment.sources import Splits
 from calibrant.lab.store import Store, is_running, locked
-from experiment_cases import outputs, write_config, write_logits
+from experiment_cases import TRAINED, outputs, write_config, write_logits
 
 
 def test_a_second_run_does_nothing_and_writes_the_same(done):
@@ -144,15 +145,18 @@ def test_a_poisoned_test_split_leaves_every_other_step_as_it_was(tmp_path):
         assert (folders[0][name].name == folders[1][name].name) == same
 
 
-def test_a_step_that_asks_for_another_split_is_stopped(tmp_path):
-    write_logits(tmp_path / "logits")
-    config = read_config(write_config(tmp_path))
-    for step in make_plan(config).steps:
-        if step.kind != "logits-test":
-            with pytest.raises(RuntimeError, match="must not see the test split"):
-                check_access(step, "test")
-            with pytest.raises(RuntimeError, match="must not see the test split"):
-                Splits(config.data).take(step, "test")
+def test_every_step_has_its_own_split_or_none(tmp_path):
+    config = read_config(write_config(tmp_path, TRAINED))
+    data, splits = load_dataset("digits"), Splits(config.data)
+    own = {"train": data.train, "logits-calibration": data.calibration, "logits-test": data.test}
+    steps = make_plan(config).steps
+    assert {step.kind for step in steps} == {*own, "fit", "tune", "evaluate"}
+    for step in steps:
+        if step.kind in own:
+            assert np.array_equal(splits.take(step).inputs, own[step.kind].inputs)
+        else:
+            with pytest.raises(RuntimeError, match="must not see the splits"):
+                splits.take(step)
 
 
 def test_two_runs_do_not_share_a_folder(small):

@@ -13,6 +13,7 @@ from calibrant import InputError, Predictions
 from calibrant.calibrators import TemperatureScaling, calibrate
 from calibrant.lab.datasets import Dataset, Split, load_dataset
 from calibrant.lab.experiment import run
+from calibrant.lab.schedule import best_epoch, is_over
 from calibrant.metrics import NLL, Accuracy
 
 torch = pytest.importorskip("torch")
@@ -31,7 +32,6 @@ from calibrant.lab.training import (  # noqa: E402
     save_weights,
     write_logits,
 )
-from calibrant.lab.training.schedule import best_epoch, is_over  # noqa: E402
 from calibrant.lab.training.trainer import Trainer  # noqa: E402
 from training_cases import SHORT, fitted, network, noisy, one_thread, same_weights  # noqa: E402, F401 (a fixture)
 

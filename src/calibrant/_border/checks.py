@@ -163,6 +163,13 @@ def check_not_negative(value: object, name: str) -> None:
         raise InputError(f"{name} must be a finite number of at least 0, but is {value!r}.")
 
 
+def check_positive(value: object, name: str) -> None:
+    """Refuse a setting that is not a finite number above 0."""
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not is_number or not 0 < value < np.inf:  # type: ignore[operator]  # a number
+        raise InputError(f"{name} must be a positive number, but is {value!r}.")
+
+
 def check_level(level: object) -> None:
     """Refuse a level, such as that of confidence limits, that is not strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:

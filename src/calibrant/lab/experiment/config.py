@@ -10,9 +10,7 @@ from calibrant.results import Pipeline
 
 LOSSES = ("ce", "label-smoothing", "focal-1", "focal-2", "focal-3", "focal-5", "flsd-53")
 PENALTIES = ("mmce", "skce", "skce-exponential", "kde-ece", "sb-ece")
-WATCHED = ("loss", "calibrated-nll")
 MODELS = ("cnn", "mlp")
-DATASETS = ("digits", "fashion-mnist")
 ARCHIVES = ("logits", "bundled")
 """Sources that hold logits, so that no network is trained."""
 
@@ -69,7 +67,7 @@ class Network:
     start : str or None
         The network that this one is fine-tuned from.
     schedule : mapping
-        Arguments of `calibrant.lab.training.Schedule`.
+        The arguments of `calibrant.lab.training.Schedule` that are given.
     """
 
     name: str

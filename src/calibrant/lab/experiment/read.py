@@ -4,22 +4,23 @@ import json
 import os
 import tomllib
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 from calibrant.assessment.comparison import BANDWIDTHS, RULES
 from calibrant.calibrators import calibrator_name
 from calibrant.exceptions import InputError
 from calibrant.io import printable
+from calibrant.lab.datasets import DATASETS
 from calibrant.lab.experiment.config import (
     ARCHIVES,
     CHOICES,
-    DATASETS,
     DEFAULT_METRICS,
     LOSSES,
     MODELS,
     PENALTIES,
-    WATCHED,
     Config,
     Data,
     Evaluation,
@@ -28,14 +29,12 @@ from calibrant.lab.experiment.config import (
 )
 from calibrant.lab.experiment.toml_table import Table
 from calibrant.lab.loss_names import split_loss
+from calibrant.lab.schedule import Schedule
 from calibrant.metrics.names import metric_name
 from calibrant.results import Pipeline
 
 CONFIG = "experiment.json"
 """The file with the config in the folder of an experiment."""
-
-COUNTS, AMOUNTS = ("epochs", "batch_size", "patience", "threads"), ("learning_rate", "weight_decay", "held_out")
-"""The keys of a schedule."""
 
 QUICK_METRICS = tuple(name for name in CHOICES if not name.startswith(("kde-ece", "dirichlet")))
 """Metrics without a bandwidth, which would have to be chosen for each point of a learning curve."""
@@ -110,7 +109,6 @@ def as_config(content: Mapping[str, object], where: str, folder: Path) -> Config
         evaluation=_evaluation(table.table("evaluation", {}), [pipeline.name for pipeline in pipelines]),
         learning=_learning(table.table("learning"), known) if table.has("learning") else None,
     )
-    table.read.add("learning")
     table.finish()
     return config
 
@@ -179,28 +177,15 @@ def _add(name: str, networks: Mapping[str, Network], ordered: dict[str, Network]
 
 
 def _network(table: Table, name: str) -> Network:
-    counts = {key: table.whole(key, least=1) for key in COUNTS if table.has(key)}
-    amounts = {key: table.amount(key) for key in AMOUNTS if table.has(key)}
-    watch = {"watch": table.text("watch", WATCHED)} if table.has("watch") else {}
-    network = Network(
-        name=name,
-        model=table.text("model", MODELS),
-        loss=_loss(table),
-        start=table.optional_text("start"),
-        schedule={**counts, **amounts, **watch},
-    )
-    table.read.update((*COUNTS, *AMOUNTS, "watch"))
+    given: dict[str, Any] = {one.name: table.get(one.name) for one in fields(Schedule) if table.has(one.name)}
+    model, loss, start = table.text("model", MODELS), table.text("loss"), table.optional_text("start")
     table.finish()
-    return network
-
-
-def _loss(table: Table) -> str:
-    name = table.text("loss")
-    try:
-        split_loss(name, LOSSES, PENALTIES)
-    except InputError as error:
-        raise InputError(f"{table.where}: {error}") from error
-    return name
+    with table.located():
+        split_loss(loss, LOSSES, PENALTIES)
+        Schedule(**given)
+    # A rate of 1 is one of 1.0: both have the same steps.
+    amounts = {key: float(value) for key, value in given.items() if isinstance(getattr(Schedule, key), float)}
+    return Network(name=name, model=model, loss=loss, start=start, schedule=given | amounts)
 
 
 def _pipelines(table: Table, networks: tuple[str, ...] | None) -> tuple[Pipeline, ...]:
@@ -209,26 +194,17 @@ def _pipelines(table: Table, networks: tuple[str, ...] | None) -> tuple[Pipeline
         name = entry.text("name")
         if name in pipelines:
             entry.refuse("name", "different from the names before", name)
-        network, calibrator = entry.text("network", networks), _calibrator(entry, "calibrator")
-        pipelines[name] = Pipeline(name=name, network=network, calibrator=calibrator)
+        network, given = entry.text("network", networks), entry.text("calibrator")
+        with entry.located("calibrator: "):
+            pipelines[name] = Pipeline(name=name, network=network, calibrator=calibrator_name(given))
         entry.finish()
     return tuple(pipelines.values())
 
 
-def _calibrator(table: Table, key: str) -> str:
-    name = table.text(key)
-    try:
-        return calibrator_name(name)
-    except InputError as error:
-        raise InputError(f"{table.where}: {key}: {error}") from error
-
-
 def _metrics(table: Table, choices: Collection[str], default: tuple[str, ...]) -> tuple[str, ...]:
     given = table.texts("metrics", None, default)
-    try:
+    with table.located("metrics: "):
         names = [metric_name(name, choices) for name in given]
-    except InputError as error:
-        raise InputError(f"{table.where}: metrics: {error}") from error
     return Table({"metrics": names}, table.where).texts("metrics", choices)
 
 
@@ -248,7 +224,8 @@ def _evaluation(table: Table, pipelines: list[str]) -> Evaluation:
 
 def _learning(table: Table, networks: tuple[str, ...] | None) -> Learning:
     given = table.texts("calibrators", None)
-    names = tuple(_calibrator(Table({"calibrators": name}, table.where), "calibrators") for name in given)
+    with table.located("calibrators: "):
+        names = tuple(map(calibrator_name, given))
     learning = Learning(
         network=table.text("network", networks),
         calibrators=names,

@@ -1,4 +1,4 @@
-"""Read inputs and logits; each split is available only to the kinds of step that declare it."""
+"""Read inputs and logits; a step can only have the split of its kind."""
 
 import zipfile
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import printable
 from calibrant.lab.datasets.dataset import logits_folder
 from calibrant.lab.experiment.config import Config, Data
-from calibrant.lab.experiment.steps import SPLITS, Step
+from calibrant.lab.experiment.steps import Step
 
 if TYPE_CHECKING:
     from calibrant.lab.datasets import Dataset, Split
@@ -46,16 +46,9 @@ class Splits:
         """Names of the classes."""
         return tuple(map(str, self._dataset.classes))
 
-    def take(self, step: Step, split: str) -> "Split":
-        """Return a split, or refuse it if steps of this kind must not see it."""
-        check_access(step, split)
-        return getattr(self._dataset, split)
-
-
-def check_access(step: Step, split: str) -> None:
-    """Refuse a split that steps of this kind must not see."""
-    if SPLITS.get(step.kind) != split:
-        raise RuntimeError(f"the step {step.name!r} must not see the {split} split.")
+    def take(self, step: Step) -> "Split":
+        """Return the split of a step."""
+        return getattr(self._dataset, step.split)
 
 
 def archive_path(config: Config, network: str, seed: int) -> Path:
@@ -86,9 +79,8 @@ def fingerprint(path: Path, split: str) -> dict[str, int]:
         raise InputError(f"{printable(path)} must be an NPZ archive, but is not, or is damaged.") from error
 
 
-def read_logits(path: Path, step: Step, split: str) -> Logits:
+def read_logits(path: Path, split: str) -> Logits:
     """Return the logits of one split from an archive, without reading the others."""
-    check_access(step, split)
     with np.load(path, allow_pickle=False) as archive:
         missing = [name for name in PARTS if name not in archive]
         if missing:

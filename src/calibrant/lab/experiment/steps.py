@@ -15,7 +15,7 @@ FORMAT = 1
 Kind = Literal["train", "logits-calibration", "logits-test", "tune", "fit", "evaluate", "learn"]
 
 SPLITS: Mapping[Kind, str] = {"train": "train", "logits-calibration": "calibration", "logits-test": "test"}
-"""The split that a step of each kind may use; other steps use the results of these."""
+"""The only split that a step of each kind can use; other steps use the results of these."""
 
 SUFFIXES: Mapping[Kind, str] = {
     "train": ".pt",
@@ -70,6 +70,13 @@ class Step:
     def filename(self) -> str:
         """Name of the file that holds the result."""
         return filename(self.name, self.digest, SUFFIXES[self.kind])
+
+    @property
+    def split(self) -> str:
+        """The split whose rows the step uses; an error for a kind that must see none."""
+        if self.kind not in SPLITS:
+            raise RuntimeError(f"the step {self.name!r} must not see the splits of the data.")
+        return SPLITS[self.kind]
 
     @property
     def cost(self) -> int:

@@ -1,6 +1,7 @@
 """Read a table of a TOML file key by key; every error names the file, the key, and what is allowed."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import NoReturn, TypeGuard
@@ -21,7 +22,7 @@ class Table:
     where : str
         The start of error messages: the file, and the name of the table if it has one.
     read : set of str
-        Keys that were read; `finish` refuses all others.
+        Keys that were asked for; `finish` refuses all others.
     """
 
     content: Mapping[str, object]
@@ -34,19 +35,26 @@ class Table:
 
     def get(self, key: str, default: object = REQUIRED) -> object:
         """Return a value, unchecked."""
-        self.read.add(key)
-        if key not in self.content and default is REQUIRED:
+        if not self.has(key) and default is REQUIRED:
             given = f"the keys are {', '.join(self.content)}" if self.content else "the table is empty"
             raise InputError(f"{self.where}: {key} is required, but {given}.")
         return self.content.get(key, default)
 
+    @contextmanager
+    def located(self, what: str = "") -> Iterator[None]:
+        """Say in which table, and in what of it, an error in the body has its cause."""
+        try:
+            yield
+        except InputError as error:
+            raise InputError(f"{self.where}: {what}{error}") from error
+
     def has(self, key: str) -> bool:
-        """Return whether a key is present."""
+        """Return whether a key is present; it is known from now on."""
+        self.read.add(key)
         return key in self.content
 
     def optional_text(self, key: str) -> str | None:
         """Return a string, or None if the key is missing."""
-        self.read.add(key)
         return self.text(key) if self.has(key) else None
 
     def text(self, key: str, choices: Collection[str] | None = None, default: object = REQUIRED) -> str:
@@ -70,13 +78,6 @@ class Table:
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
             self.refuse(key, "a number between 0 and 1", value)
-        return float(value)
-
-    def amount(self, key: str) -> float:
-        """Return a number that is not negative."""
-        value = self.get(key)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-            self.refuse(key, "a finite number of at least 0", value)
         return float(value)
 
     def wholes(self, key: str, default: object = REQUIRED, *, least: int = 0) -> tuple[int, ...]:

@@ -51,8 +51,9 @@ class Bench:
 def train_network(step: Step, bench: Bench, progress: Progress) -> bytes:
     """Train a network, or continue from its checkpoint."""
     from calibrant.lab import training
+    from calibrant.lab.training.checkpoint import as_bytes
 
-    split = bench.splits.take(step, "train")
+    split = bench.splits.take(step)
     model = _network(step.settings["model"], split.inputs.shape[1:], bench, step.settings["seed"])
     if "start" in step.needs:
         _load(model, step.needs["start"], bench)
@@ -60,11 +61,7 @@ def train_network(step: Step, bench: Bench, progress: Progress) -> bytes:
     schedule = training.Schedule(**{"threads": THREADS} | step.settings["schedule"])
     checkpoint = bench.store.checkpoint(step)
     training.train(model, split, loss, schedule, checkpoint=checkpoint, progress=progress, rng=step.settings["seed"])
-    finished = checkpoint.with_suffix(".weights")
-    training.save_weights(model, finished)
-    content = finished.read_bytes()
-    finished.unlink()
-    return content
+    return as_bytes(model.state_dict())
 
 
 def _network(model: str, shape: tuple[int, ...], bench: Bench, seed: int) -> "nn.Module":
@@ -74,31 +71,21 @@ def _network(model: str, shape: tuple[int, ...], bench: Bench, seed: int) -> "nn
 
 
 def _load(model: "nn.Module", step: Step, bench: Bench) -> None:
-    from calibrant.lab import training
+    from calibrant.lab.training.checkpoint import from_bytes
 
-    bench.store.read(step)  # Verifies the file.
-    training.load_weights(model, bench.store.path(step))
-
-
-def logits_of_calibration(step: Step, bench: Bench, _: Progress) -> bytes:
-    """Return the logits of the calibration split."""
-    return _logits(step, bench, "calibration")
+    model.load_state_dict(from_bytes(bench.store.read(step)))
 
 
-def logits_of_test(step: Step, bench: Bench, _: Progress) -> bytes:
-    """Return the logits of the test split."""
-    return _logits(step, bench, "test")
-
-
-def _logits(step: Step, bench: Bench, split: str) -> bytes:
+def logits_of_split(step: Step, bench: Bench, _: Progress) -> bytes:
+    """Return the logits of the calibration split, or of the test split."""
     if bench.config.data.has_logits:
         path = archive_path(bench.config, step.settings["network"], step.settings["seed"])
-        found = read_logits(path, step, split)
+        found = read_logits(path, step.split)
     else:
         from calibrant.lab.training import predict_logits
         from calibrant.lab.training.models import threaded
 
-        rows = bench.splits.take(step, split)
+        rows = bench.splits.take(step)
         model = _network(step.settings["model"], rows.inputs.shape[1:], bench, 0)
         _load(model, step.needs["weights"], bench)
         with threaded(THREADS):
@@ -204,8 +191,8 @@ def learn(step: Step, bench: Bench, progress: Progress) -> bytes:
 
 WORK: Mapping[Kind, Callable[[Step, Bench, Progress], bytes]] = {
     "train": train_network,
-    "logits-calibration": logits_of_calibration,
-    "logits-test": logits_of_test,
+    "logits-calibration": logits_of_split,
+    "logits-test": logits_of_split,
     "fit": fit_calibrator,
     "tune": tune,
     "evaluate": evaluate,

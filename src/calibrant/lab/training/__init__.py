@@ -5,6 +5,7 @@ try:
 except ImportError as error:
     raise ImportError('calibrant.lab.training needs PyTorch: pip install "calibrant[torch]".') from error
 
+from calibrant.lab.schedule import Epoch, History, Schedule
 from calibrant.lab.training.checkpoint import load_weights, save_weights
 from calibrant.lab.training.losses import (
     LOSSES,
@@ -12,6 +13,8 @@ from calibrant.lab.training.losses import (
     FocalLoss,
     LabelSmoothing,
     Loss,
+    Penalised,
+    Penalty,
     SampleDependentFocalLoss,
 )
 from calibrant.lab.training.models import MODELS, predict_logits, write_logits
@@ -19,13 +22,10 @@ from calibrant.lab.training.penalties import (
     PENALTIES,
     KdeECEPenalty,
     MMCEPenalty,
-    Penalised,
-    Penalty,
     SKCEPenalty,
     SoftBinnedECEPenalty,
     parse_loss,
 )
-from calibrant.lab.training.schedule import Epoch, History, Schedule
 from calibrant.lab.training.trainer import train
 
 __all__ = [

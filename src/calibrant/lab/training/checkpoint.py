@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from calibrant._border.files import open_regular
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_atomically
-from calibrant.lab.training.schedule import Epoch
+from calibrant.lab.schedule import Epoch
 
 _MAGIC = b"calibrant checkpoint 1\n"
 _SEAL_BYTES = 32

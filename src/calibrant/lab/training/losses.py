@@ -1,8 +1,9 @@
-"""Loss functions of logits: cross entropy, label smoothing, focal losses."""
+"""Losses of logits: cross entropy, label smoothing, focal losses, and what a penalty adds to one of them."""
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ class Loss(ABC):
 
     def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean over rows, a scalar."""
-        check_batch(logits, labels)
+        _check_batch(logits, labels)
         return self.rows(logits, labels).mean()
 
     @abstractmethod
@@ -118,7 +119,69 @@ class SampleDependentFocalLoss(Loss):
         return _focal(logits, labels, gammas)
 
 
-def check_batch(logits: Tensor, labels: Tensor) -> None:
+class Penalty(ABC):
+    """A calibration error of a batch of logits, (n, K), with labels, (n,).
+
+    It is not a mean over rows, so values for different batch sizes are not comparable. A network that gives every row
+    the same probabilities can have an error of 0, so add the penalty to a loss, with `Penalised`.
+
+    Attributes
+    ----------
+    notion : {"confidence", "all classes"}
+        Whether it measures the calibration of the largest probability or of the whole vector.
+    is_unbiased : bool
+        Whether the expected value does not depend on the number of rows. Other penalties are positive by chance, the
+        more so the fewer rows there are: below about 64, they are mostly noise.
+    """
+
+    notion: ClassVar[Literal["confidence", "all classes"]]
+    is_unbiased: ClassVar[bool]
+
+    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the error of the batch, a scalar."""
+        _check_batch(logits, labels)
+        return self.of(logits.log_softmax(dim=1), labels)
+
+    @abstractmethod
+    def of(self, log_probs: Tensor, labels: Tensor) -> Tensor:
+        """Return the error of the batch, given logarithms of probabilities."""
+
+
+@dataclass(frozen=True)
+class Penalised(Loss):
+    """A loss with a penalty for the calibration error of the batch.
+
+    Parameters
+    ----------
+    loss : Loss
+        Usually `CrossEntropy()`, or another `Penalised`.
+    penalty : Penalty
+    weight : float, default=1
+        Factor of the penalty.
+
+    Examples
+    --------
+    Two rows that are right with a probability of 1/2: ln 2 = 0.6931, and twice the error of 1/2.
+
+    >>> from calibrant.lab.training import MMCEPenalty
+    >>> loss = Penalised(CrossEntropy(), MMCEPenalty(), weight=2)
+    >>> round(loss(torch.zeros(2, 2), torch.tensor([0, 0])).item(), 4)
+    1.6931
+    """
+
+    loss: Loss
+    penalty: Penalty
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_not_negative(self.weight, "weight")
+
+    def rows(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every row, each with the penalty of the batch added."""
+        return self.loss.rows(logits, labels) + self.weight * self.penalty(logits, labels)
+
+
+def _check_batch(logits: Tensor, labels: Tensor) -> None:
     """Refuse arrays whose shapes are not those of logits and labels."""
     if logits.ndim != 2 or len(logits) < 1 or logits.shape[1] < 2 or labels.shape != logits.shape[:1]:
         raise InputError(

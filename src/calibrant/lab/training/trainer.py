@@ -17,10 +17,10 @@ from calibrant.calibrators.fitting.inverse_temperature import best_log_beta
 from calibrant.calibrators.fitting.log_odds import finite
 from calibrant.exceptions import InputError
 from calibrant.io import check_writable
+from calibrant.lab.schedule import Epoch, History, Schedule, best_epoch, is_over
 from calibrant.lab.training.checkpoint import Checkpoint, digest, read_checkpoint
 from calibrant.lab.training.losses import Loss
 from calibrant.lab.training.models import in_mode, placed, predict_logits, seeded, threaded
-from calibrant.lab.training.schedule import Epoch, History, Schedule, best_epoch, is_over
 
 if TYPE_CHECKING:
     from calibrant.lab.datasets import Split

@@ -1,10 +1,10 @@
-"""The schedule of a training, and the measurements of its epochs."""
+"""The schedule of a training, and the measurements of its epochs; PyTorch is not needed."""
 
 import math
 from dataclasses import dataclass
 from typing import Literal
 
-from calibrant._border.checks import check_count, check_not_negative
+from calibrant._border.checks import check_count, check_not_negative, check_positive
 from calibrant.exceptions import InputError
 
 WATCHED = {"loss": "held_out_loss", "calibrated-nll": "held_out_calibrated_nll"}
@@ -53,10 +53,10 @@ class Schedule:
             value = getattr(self, name)
             if value is not None or name in ("epochs", "batch_size"):
                 check_count(value, name)
-        if not 0 < self.learning_rate < math.inf:
-            raise InputError(f"learning_rate must be a positive number, but is {self.learning_rate!r}.")
+        check_positive(self.learning_rate, "learning_rate")
         check_not_negative(self.weight_decay, "weight_decay")
-        if not 0 <= self.held_out < 1:
+        check_not_negative(self.held_out, "held_out")
+        if self.held_out >= 1:
             raise InputError(f"held_out must be in [0, 1), but is {self.held_out!r}.")
         if self.watch not in WATCHED:
             raise InputError(f"watch must be one of {', '.join(WATCHED)}, but is {self.watch!r:.80}.")
