@@ -12,7 +12,7 @@ from calibrant.forecasts import Forecasts, Laplace, MvNormal, Normal, Samples
 from calibrant.hypotest import AsymptoticSKCETest, ConsistencyTest
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import SKCE
-from calibrant.metrics.metric import Metric
+from calibrant.metrics.base.metric import Metric
 
 KERNEL = ExponentialKernel(TotalVariation(), 0.5) @ WhiteKernel()
 

@@ -15,7 +15,7 @@ from calibrant._core.line.boxes import Line
 from calibrant._core.line.sums import MOST_FOLDS, HeldOut, KernelSums
 from calibrant._core.line.twin import PlainSums
 from calibrant._core.sorted1d import SortedLine
-from calibrant.metrics.gaps import row_gaps
+from calibrant.smoothing.gaps import row_gaps
 from oracles.kernels import PROFILES
 from properties import examples
 

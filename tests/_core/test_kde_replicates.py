@@ -10,8 +10,8 @@ from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.sums import KernelSums
 from calibrant.metrics import KdeECE
-from calibrant.metrics.gaps import row_gaps
 from calibrant.resampling.redraws import draw_counts
+from calibrant.smoothing.gaps import row_gaps
 from cores import core
 from naming import each
 from simulate import calibrated

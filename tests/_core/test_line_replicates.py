@@ -11,7 +11,7 @@ from calibrant._core.line.boxes import Line
 from calibrant._core.line.gaps import Replicates, is_worth_grouping
 from calibrant._core.line.sums import HeldOut, KernelSums, Way
 from calibrant._core.line.twin import PlainSums
-from calibrant.metrics.gaps import row_gaps
+from calibrant.smoothing.gaps import row_gaps
 from cores import LEVELS, core
 from naming import each
 

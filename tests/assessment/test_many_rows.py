@@ -8,8 +8,8 @@ from calibrant import DataWarning, Predictions, assess
 from calibrant.assessment import many_rows
 from calibrant.cli import main
 from calibrant.metrics import METRICS, SKCE
-from calibrant.metrics.counted import as_counted_metric
-from calibrant.metrics.pooled import PooledMetric
+from calibrant.metrics.base.counted import as_counted_metric
+from calibrant.metrics.base.pooled import PooledMetric
 from calibrant.results import as_record
 from scale_cases import SHAPES, classes
 

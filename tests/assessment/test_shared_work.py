@@ -34,7 +34,7 @@ from calibrant.metrics import (
     Metric,
     PerPredictedClass,
     SimplexECE,
-    kde,
+    kde_ece,
 )
 from calibrant.metrics.per_predicted_class import by_prediction
 from naming import each
@@ -151,7 +151,7 @@ class TestManyClasses:
     @pytest.mark.parametrize("lift", [Classwise, PerPredictedClass])
     def test_it_changes_errors_little(self, lift, monkeypatch):
         shared = lift(KdeECE())(simulated(1500, 40))
-        monkeypatch.setattr(kde, "MOST_SEARCHED_CLASSES", 40)
+        monkeypatch.setattr(kde_ece, "MOST_SEARCHED_CLASSES", 40)
         assert shared == pytest.approx(lift(KdeECE())(simulated(1500, 40)), rel=0.1)
 
     def test_rows_predicted_as_a_class_are_smoothed_wider_than_all_rows(self):
@@ -186,9 +186,9 @@ class TestManyClasses:
 class TestOnce:
     def test_metrics_and_curves_search_a_bandwidth_once(self, monkeypatch):
         p, calls = simulated(300, 2), []
-        choose = kde.bandwidth_of.__globals__["choose_bandwidth"]
+        choose = kde_ece.bandwidth_of.__globals__["choose_bandwidth"]
         monkeypatch.setitem(
-            kde.bandwidth_of.__globals__, "choose_bandwidth", lambda *args: calls.append(1) or choose(*args)
+            kde_ece.bandwidth_of.__globals__, "choose_bandwidth", lambda *args: calls.append(1) or choose(*args)
         )
         KdeECE().estimate(p)
         KdeECE(norm=2).estimate(p)
@@ -204,7 +204,7 @@ class TestOnce:
     def test_distances_to_one_curve_are_fitted_once(self, monkeypatch):
         p = simulated(100, 2)
         value = ICI()(p)
-        monkeypatch.setattr("calibrant.metrics.smoothers.Loess.fit", None)
+        monkeypatch.setattr("calibrant.smoothing.smoothers.Loess.fit", None)
         assert GapQuantile(0)(p) <= value <= GapQuantile(1)(p)
 
     @each("name", [name for name, metric in METRICS.items() if metric.least_rows == 1])

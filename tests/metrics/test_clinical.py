@@ -21,8 +21,8 @@ from calibrant.metrics import (
     IsotonicCurve,
     Loess,
     ObservedExpectedRatio,
-    smoothers,
 )
+from calibrant.smoothing import smoothers
 from naming import each
 from simulate import calibrated
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions
 from calibrant.metrics import DirichletECE, KdeECE
-from calibrant.metrics.dirichlet import _by_probabilities
+from calibrant.metrics.dirichlet_ece import _by_probabilities
 from naming import each
 from properties import examples
 from simulate import calibrated, sharpened

@@ -21,8 +21,8 @@ from calibrant.metrics import (
     KdeECE,
     ObservedExpectedRatio,
 )
-from calibrant.metrics.kernel_metric import KernelMetric
-from calibrant.metrics.lift import Lift
+from calibrant.metrics.base.kernel import KernelMetric
+from calibrant.metrics.lifts import Lift
 from naming import each
 from simulate import calibrated, sharpened
 

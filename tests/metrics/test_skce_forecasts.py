@@ -199,7 +199,7 @@ def test_redrawn_targets_give_what_they_give_one_by_one(name, kernel, unbiased, 
         assert metric.prepare_labels(f)(targets) == pytest.approx(expected, rel=1e-12, abs=1e-12)
     with monkeypatch.context() as small:
         for setting in ("TILE", "CHUNK_CELLS", "STORED_ROWS"):
-            small.setattr(f"calibrant.metrics.redrawn.{setting}", 5)
+            small.setattr(f"calibrant.kernels.redrawn.{setting}", 5)
         assert metric.prepare_labels(f)(targets) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 

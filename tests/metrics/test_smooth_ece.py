@@ -13,7 +13,7 @@ from binary_cases import published
 from calibrant import InputError, Predictions
 from calibrant.binning import EqualWidth
 from calibrant.metrics import ECE, SmoothECE
-from calibrant.metrics.smooth import CELLS, NARROWEST
+from calibrant.metrics.smooth_ece import CELLS, NARROWEST
 from naming import each
 from properties import examples
 

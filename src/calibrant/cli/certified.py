@@ -22,7 +22,7 @@ from calibrant.roc import auc
 if TYPE_CHECKING:
     from calibrant.calibrators import Calibrator
     from calibrant.hypotest.calibration_test import BinaryTest
-    from calibrant.metrics.metric import Metric
+    from calibrant.metrics.base.metric import Metric
     from calibrant.smoothing.kernel_regression import KernelName
 
 EXACT, APPROXIMATE, OPTIMISED = 12, 9, 8

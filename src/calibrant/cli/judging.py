@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
-    from calibrant.metrics.metric import Metric
+    from calibrant.metrics.base.metric import Metric
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, ForecastAssessment
     from calibrant.scale.reading import AnySketch

@@ -12,7 +12,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.calibration_test import CalibrationTest, monte_carlo_pvalue
 from calibrant.metrics import ECE
-from calibrant.metrics.metric import Metric
+from calibrant.metrics.base.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import redraw_labels, redraw_targets
 from calibrant.results import Description, TestResult

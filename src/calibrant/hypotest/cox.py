@@ -12,7 +12,9 @@ from calibrant.exceptions import InputError
 from calibrant.hypotest.calibration_test import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.hypotest.events import effective_events
 from calibrant.metrics.logistic import InTheLarge
-from calibrant.metrics.logistic_lines import (
+from calibrant.predictions import Predictions
+from calibrant.resampling.redraws import CACHED_CELLS, in_blocks
+from calibrant.smoothing.logistic_line import (
     CONSTANT,
     EPSILON,
     LEAST_CURVATURE,
@@ -23,8 +25,6 @@ from calibrant.metrics.logistic_lines import (
     line_of,
     separated,
 )
-from calibrant.predictions import Predictions
-from calibrant.resampling.redraws import CACHED_CELLS, in_blocks
 
 WITHOUT_FIT = "Use SpiegelhalterTest or ECCETest (--test spiegelhalter ecce), which need no fit"
 UNBOUNDED = (

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
+from calibrant.binning.pools import Ties
 from calibrant.binning.ties import comparable
 from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,
@@ -18,7 +19,7 @@ from calibrant.hypotest.calibration_test import (
     root_sum_of_squares,
 )
 from calibrant.hypotest.events import effective_events, label_variances
-from calibrant.metrics.pooled import ECCE, Ties
+from calibrant.metrics.ecce import ECCE
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

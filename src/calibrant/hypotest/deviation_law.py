@@ -12,7 +12,7 @@ from calibrant.forecasts import Distribution, Forecasts, target_kernel
 from calibrant.kernels.algebra import TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile
 from calibrant.kernels.targets import gram_of
-from calibrant.metrics.mean_embedding import UCME
+from calibrant.metrics.ucme import UCME
 from calibrant.predictions import Predictions
 
 if TYPE_CHECKING:

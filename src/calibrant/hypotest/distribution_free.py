@@ -11,7 +11,7 @@ from calibrant.hypotest.calibration_test import CalibrationTest, check_rows
 from calibrant.hypotest.events import pair_sums
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
-from calibrant.metrics.kernel import SKCE
+from calibrant.metrics.skce import SKCE
 from calibrant.predictions import effective_rows
 from calibrant.results import TestResult
 

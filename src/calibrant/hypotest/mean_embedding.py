@@ -14,7 +14,7 @@ from calibrant.hypotest.calibration_test import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.hypotest.events import relative_weights
 from calibrant.kernels.discrepancy import Data
-from calibrant.metrics.mean_embedding import UCME
+from calibrant.metrics.ucme import UCME
 from calibrant.results import TestResult
 
 LEAST_EVENTS = 5.0

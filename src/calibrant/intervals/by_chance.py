@@ -9,7 +9,7 @@ from calibrant.intervals import means
 from calibrant.intervals.squared_gaps import squared_gap
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Metric
-from calibrant.metrics.counted import CountedMetric
+from calibrant.metrics.base.counted import CountedMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels

@@ -12,10 +12,10 @@ from calibrant.forecasts import Forecasts
 from calibrant.intervals.kernel import has_little_scatter, has_short_lengthscale, is_known
 from calibrant.intervals.squared_gaps import are_filled, parts_of
 from calibrant.metrics import SKCE, Classwise, CoxIntercept, CoxSlope, Metric, Root
-from calibrant.metrics.logistic_lines import has_no_best_line
 from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions, effective_rows
 from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.smoothing.logistic_line import has_no_best_line
 
 
 class Fewest(NamedTuple):

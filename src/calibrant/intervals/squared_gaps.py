@@ -18,8 +18,8 @@ from calibrant._core.threads import in_order
 from calibrant.binning import Binning
 from calibrant.exceptions import InputError
 from calibrant.metrics import Classwise, DebiasedSquaredGap, Metric, PerPredictedClass, Root, TopLabel
-from calibrant.metrics.binned import LEAST_PAIRS
-from calibrant.metrics.lift import Lift
+from calibrant.metrics.base.binned import LEAST_PAIRS
+from calibrant.metrics.lifts import Lift
 from calibrant.predictions import Predictions
 
 

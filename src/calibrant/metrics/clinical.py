@@ -7,12 +7,13 @@ import numpy as np
 
 from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant.binning.pools import Pools
 from calibrant.exceptions import InputError
-from calibrant.metrics.metric import CLINICAL, Metric
-from calibrant.metrics.pooled import PooledMetric, Pools
-from calibrant.metrics.smoothers import Loess, Smoother
+from calibrant.metrics.base.metric import CLINICAL, Metric
+from calibrant.metrics.base.pooled import PooledMetric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
+from calibrant.smoothing.smoothers import Loess, Smoother
 
 
 class CurveGaps(PooledMetric):

@@ -7,10 +7,11 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant.binning.pools import Pools
 from calibrant.exceptions import InputError
-from calibrant.metrics.counted import CountedMetric
-from calibrant.metrics.metric import PARTS, Metric
-from calibrant.metrics.pooled import PooledMetric, Pools
+from calibrant.metrics.base.counted import CountedMetric
+from calibrant.metrics.base.metric import PARTS, Metric
+from calibrant.metrics.base.pooled import PooledMetric
 from calibrant.metrics.scores import NLL, Score, SquaredError
 from calibrant.predictions import Predictions
 from calibrant.results import Description

@@ -10,7 +10,7 @@ from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
-from calibrant.metrics.metric import DECISIONS
+from calibrant.metrics.base.metric import DECISIONS
 from calibrant.metrics.scores import Score
 from calibrant.predictions import Predictions
 from calibrant.results import Description

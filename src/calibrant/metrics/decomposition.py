@@ -8,11 +8,12 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
+from calibrant.binning.pools import Pools
 from calibrant.exceptions import InputError
-from calibrant.metrics.binned import ECE, BinnedMetric, as_binning, bin_ratio
+from calibrant.metrics.base.binned import BinnedMetric, as_binning, bin_ratio
+from calibrant.metrics.base.metric import PARTS
 from calibrant.metrics.corp import DECOMPOSABLE, ScoreName, check_score, impurity, refinement, uncertainty
-from calibrant.metrics.metric import PARTS
-from calibrant.metrics.pooled import pool
+from calibrant.metrics.ece import ECE
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import ScoreDecomposition
@@ -150,7 +151,7 @@ class Resolution(BinnedMetric):
 
 
 def _corp(view: Predictions, score: ScoreName) -> dict[str, float]:
-    pools = pool(view)
+    pools = Pools.of(view)
     left, base = refinement(pools, score), uncertainty(pools, score)
     return {
         "miscalibration": max(0.0, DECOMPOSABLE[score](view) - left),

@@ -10,7 +10,10 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, Evaluator, FloatArray
 from calibrant._core.logistic import maximise_all
-from calibrant.metrics.logistic_lines import (
+from calibrant.metrics.base.metric import CLINICAL, Metric, relative
+from calibrant.predictions import Predictions
+from calibrant.results.estimate import FLAT, ONE_OUTCOME, REFUTED, SEPARATED
+from calibrant.smoothing.logistic_line import (
     EPSILON,
     count_clipped,
     fitted_line,
@@ -26,9 +29,6 @@ from calibrant.metrics.logistic_lines import (
     present_rows,
     score_terms,
 )
-from calibrant.metrics.metric import CLINICAL, Metric, relative
-from calibrant.predictions import Predictions
-from calibrant.results.estimate import FLAT, ONE_OUTCOME, REFUTED, SEPARATED
 
 
 class LogisticMetric(Metric):

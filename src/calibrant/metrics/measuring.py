@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calibrant.forecasts import Forecasts
-from calibrant.metrics.metric import Metric
+from calibrant.metrics.base.metric import Metric
 from calibrant.metrics.names import chosen_metric, chosen_metrics
 from calibrant.metrics.table import METRICS
 from calibrant.predictions import Classifier, Predictions, check_predictions

@@ -7,7 +7,7 @@ from calibrant._border.spellings import Spellings, meant
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
-    from calibrant.metrics.metric import Metric
+    from calibrant.metrics.base.metric import Metric
 
 SPELLINGS = Spellings(
     aliases={
@@ -53,7 +53,7 @@ def metric_name(given: Given, known: Collection[str] | None = None) -> Given | s
 
 def chosen_metric(metric: "Metric | str") -> "Metric":
     """Return a metric, given as itself or by its name in METRICS."""
-    from calibrant.metrics.metric import check_metric
+    from calibrant.metrics.base.metric import check_metric
 
     if isinstance(metric, str):
         [metric] = chosen_metrics(metric).values()
@@ -65,7 +65,7 @@ def chosen_metrics(
     metrics: str | Mapping[str, "Metric"] | Sequence[str], table: "Mapping[str, Metric] | None" = None
 ) -> Mapping[str, "Metric"]:
     """Return metrics by name, given as a mapping or as names in a table, by default METRICS."""
-    from calibrant.metrics.metric import Metric, check_metric
+    from calibrant.metrics.base.metric import Metric, check_metric
     from calibrant.metrics.table import METRICS
 
     if isinstance(metrics, Mapping):

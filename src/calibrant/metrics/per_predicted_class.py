@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import starts_of_ties
-from calibrant.metrics.lift import ByClass, weighable
+from calibrant.metrics.lifts import ByClass, weighable
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

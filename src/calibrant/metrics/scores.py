@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import run_all
-from calibrant.metrics.metric import SCORES, Metric, infinite_rows
+from calibrant.metrics.base.metric import SCORES, Metric, infinite_rows
 from calibrant.predictions import Predictions, row_blocks
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
-from calibrant.metrics.metric import SELECTIVE, Metric, relative
+from calibrant.metrics.base.metric import SELECTIVE, Metric, relative
 from calibrant.predictions import Predictions
 
 ANSWERS = ("wrong", "right")

@@ -10,10 +10,10 @@ from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import ClassEvents, class_sums
 from calibrant.curves import joint_bin_totals
-from calibrant.metrics.binned import LEAST_PAIRS, as_binning
-from calibrant.metrics.counted import BinnedCells, CountedMetric
-from calibrant.metrics.lift import Lift
-from calibrant.metrics.metric import Metric, relative
+from calibrant.metrics.base.binned import LEAST_PAIRS, as_binning
+from calibrant.metrics.base.counted import BinnedCells, CountedMetric
+from calibrant.metrics.base.metric import Metric, relative
+from calibrant.metrics.lifts import Lift
 from calibrant.metrics.per_predicted_class import PerPredictedClass
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate

@@ -3,28 +3,28 @@
 import math
 
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
-from calibrant.metrics.binned import ECE, ChanceECE
+from calibrant.metrics.base.kernel import Affordable
+from calibrant.metrics.base.metric import Metric
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
-from calibrant.metrics.debiased import DebiasedECE
+from calibrant.metrics.debiased_ece import DebiasedECE
 from calibrant.metrics.decomposition import Reliability, Resolution
-from calibrant.metrics.dirichlet import DirichletECE
-from calibrant.metrics.kde import KdeECE
-from calibrant.metrics.kernel import SKCE
-from calibrant.metrics.kernel_metric import Affordable
-from calibrant.metrics.kernel_roots import KCE, MMCE
-from calibrant.metrics.lift import Classwise
+from calibrant.metrics.dirichlet_ece import DirichletECE
+from calibrant.metrics.ecce import ECCE
+from calibrant.metrics.ece import ECE, ChanceECE
+from calibrant.metrics.kce import KCE, MMCE
+from calibrant.metrics.kde_ece import KdeECE
+from calibrant.metrics.lifts import Classwise
 from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
-from calibrant.metrics.mean_embedding import UCME
-from calibrant.metrics.metric import Metric
 from calibrant.metrics.per_predicted_class import PerPredictedClass
-from calibrant.metrics.pooled import ECCE
 from calibrant.metrics.scores import NLL, Accuracy, Brier, SquaredError
 from calibrant.metrics.selective import AUGRC, AURC, ExcessAURC
-from calibrant.metrics.simplex import SimplexECE
-from calibrant.metrics.smooth import SmoothECE
+from calibrant.metrics.simplex_ece import SimplexECE
+from calibrant.metrics.skce import SKCE
+from calibrant.metrics.smooth_ece import SmoothECE
 from calibrant.metrics.squared_gap import DebiasedSquaredGap, Root
-from calibrant.metrics.sweep import SweepECE
+from calibrant.metrics.sweep_ece import SweepECE
+from calibrant.metrics.ucme import UCME
 
 METRICS: dict[str, Metric] = {
     "accuracy": Accuracy(),

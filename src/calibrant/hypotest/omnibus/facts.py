@@ -10,8 +10,8 @@ from calibrant._core.laws import expit
 from calibrant._core.quantiles import median
 from calibrant.hypotest.omnibus.statistic import SLOPE
 from calibrant.metrics import CoxSlope, InTheLarge
-from calibrant.metrics.logistic_lines import has_no_best_line, kept_log_odds, score_terms
 from calibrant.predictions import Predictions
+from calibrant.smoothing.logistic_line import has_no_best_line, kept_log_odds, score_terms
 
 SIGNIFICANT_Z = 1.96
 """A deviation of more standard errors than this has a direction."""

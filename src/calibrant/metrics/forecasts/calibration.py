@@ -20,6 +20,7 @@ from calibrant.curves.forecasts import (
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.transform import Ensemble, check_ensemble
+from calibrant.metrics.base.metric import QUANTILES, check_norm, root
 from calibrant.metrics.forecasts.metric import (
     ForecastMetric,
     check_levels,
@@ -28,7 +29,6 @@ from calibrant.metrics.forecasts.metric import (
     level_array,
     redrawn_values,
 )
-from calibrant.metrics.metric import QUANTILES, check_norm, root
 from calibrant.predictions import effective_rows
 from calibrant.results import Description
 

@@ -12,6 +12,7 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.samples import member_ranks
+from calibrant.metrics.base.metric import QUANTILES, SHARPNESS
 from calibrant.metrics.forecasts.metric import (
     ForecastScore,
     IntervalMetric,
@@ -19,7 +20,6 @@ from calibrant.metrics.forecasts.metric import (
     draw_masses,
     has_uniform_transforms,
 )
-from calibrant.metrics.metric import QUANTILES, SHARPNESS
 from calibrant.results import Description
 
 ROUNDING = 1e-12

@@ -13,7 +13,7 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant.curves.forecasts import check_nominal
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
-from calibrant.metrics.metric import SCORES, Metric
+from calibrant.metrics.base.metric import SCORES, Metric
 from calibrant.metrics.scores import weighted_means
 from calibrant.resampling.redraws import redraw_targets
 

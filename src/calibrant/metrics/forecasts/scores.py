@@ -11,9 +11,9 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
+from calibrant.metrics.base.kernel import N_BATCHES, monte_carlo_error
+from calibrant.metrics.base.metric import infinite_rows
 from calibrant.metrics.forecasts.metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
-from calibrant.metrics.kernel_metric import N_BATCHES, monte_carlo_error
-from calibrant.metrics.metric import infinite_rows
 from calibrant.results import Description
 
 CELLS = 2**16

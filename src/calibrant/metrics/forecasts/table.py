@@ -2,11 +2,11 @@
 
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
+from calibrant.metrics.base.metric import Metric
 from calibrant.metrics.forecasts.calibration import ENCE, QuantileCalibration
 from calibrant.metrics.forecasts.intervals import IntervalCoverage, IntervalWidth, Sharpness
 from calibrant.metrics.forecasts.metric import ForecastMetric
 from calibrant.metrics.forecasts.scores import CRPS, IntervalScore, LogScore, PinballLoss
-from calibrant.metrics.metric import Metric
 from calibrant.metrics.table import METRICS
 
 FAIR = "crps-fair"

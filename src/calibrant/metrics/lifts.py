@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
-from calibrant.metrics.metric import ClassRows, Metric
+from calibrant.metrics.base.metric import ClassRows, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
 

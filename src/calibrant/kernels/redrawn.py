@@ -14,7 +14,6 @@ from calibrant.forecasts.convolution import kernel_value
 from calibrant.kernels.algebra import JointKernel, Kernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import prediction_pairs, target_profile
 from calibrant.kernels.targets import gram_of
-from calibrant.metrics.metric import relative
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
 
@@ -24,7 +23,7 @@ CELLS = 4_000_000
 
 def relabelled(data: Predictions, kernel: JointKernel, *, unbiased: bool) -> Evaluator:
     """Return the map from labels, (n, B), to B means over pairs of k_P(p_i, p_j) r_i' G r_j with weights w_i w_j."""
-    weights = relative(data.weights[:, None])
+    weights = data.weights[:, None] / data.weights.max()
     total, square = float(weights.sum()) ** 2, float((weights**2).sum())
     terms = [(prediction_pairs(data, term.predictions), gram_of(term.targets, data.n_classes)) for term in kernel.terms]
 

@@ -13,8 +13,8 @@ from calibrant.kernels.algebra import JointKernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.targets import gram_of
-from calibrant.metrics.kernel_metric import KernelMetric, monte_carlo_error
-from calibrant.metrics.metric import Metric
+from calibrant.metrics.base.kernel import KernelMetric, monte_carlo_error
+from calibrant.metrics.base.metric import Metric
 from calibrant.predictions import Predictions
 
 MOST_CORNERS = 50

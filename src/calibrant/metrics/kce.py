@@ -9,8 +9,8 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.discrepancy import Data
 from calibrant.kernels.pairs import SortedPairs
-from calibrant.metrics.kernel import SKCE
-from calibrant.metrics.metric import KERNEL, Metric, relative
+from calibrant.metrics.base.metric import KERNEL, Metric, relative
+from calibrant.metrics.skce import SKCE
 from calibrant.predictions import Predictions
 
 

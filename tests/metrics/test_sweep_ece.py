@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from binary_cases import published
 from calibrant import InputError, Predictions
 from calibrant.metrics import ECE, SweepECE
-from calibrant.metrics import sweep as module
+from calibrant.metrics import sweep_ece as module
 from naming import each
 from properties import examples
 

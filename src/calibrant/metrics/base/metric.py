@@ -12,7 +12,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
-from calibrant.metrics.counted import CountedMetric, as_counted_metric
+from calibrant.metrics.base.counted import CountedMetric, as_counted_metric
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate

@@ -14,12 +14,12 @@ from calibrant._core.blas import one_blas_thread
 from calibrant._core.exponential import exp_in_place
 from calibrant._core.laws import log_gamma
 from calibrant._core.threads import in_order
-from calibrant.metrics.gaps import over_rows_with_neighbours
-from calibrant.metrics.metric import Metric, check_norm, root
+from calibrant.metrics.base.metric import Metric, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
 from calibrant.results import Estimate
 from calibrant.smoothing.bandwidth import minimise
+from calibrant.smoothing.gaps import over_rows_with_neighbours
 from calibrant.smoothing.kernel_regression import check_bandwidth
 
 _PAIRS_AT_A_TIME = 2**18

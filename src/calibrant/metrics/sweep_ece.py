@@ -7,9 +7,10 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, IntArray
 from calibrant.binning.interval import ROUNDING
+from calibrant.binning.pools import Pools
 from calibrant.binning.ties import starts_of_ties
-from calibrant.metrics.binned import ECE
-from calibrant.metrics.pooled import PooledMetric, Pools, pool
+from calibrant.metrics.base.pooled import PooledMetric
+from calibrant.metrics.ece import ECE
 from calibrant.predictions import Predictions
 
 EDGES_PER_BLOCK = 100_000
@@ -67,7 +68,7 @@ class SweepECE(PooledMetric):
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the number of bins."""
-        return {"bins_used": len(_swept(pool(self.view(predictions))))}
+        return {"bins_used": len(_swept(Pools.of(self.view(predictions))))}
 
 
 def _swept(pools: Pools) -> IntArray:

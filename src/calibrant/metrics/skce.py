@@ -15,10 +15,10 @@ from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
-from calibrant.metrics.counted import CountedMetric, as_counted_metric
-from calibrant.metrics.kernel_metric import Affordable, KernelMetric, monte_carlo_error
-from calibrant.metrics.metric import Metric, Weights, relative
-from calibrant.metrics.redrawn import RedrawnPairs, per_pair, relabelled
+from calibrant.kernels.redrawn import RedrawnPairs, per_pair, relabelled
+from calibrant.metrics.base.counted import CountedMetric, as_counted_metric
+from calibrant.metrics.base.kernel import Affordable, KernelMetric, monte_carlo_error
+from calibrant.metrics.base.metric import Metric, Weights, relative
 from calibrant.predictions import Predictions
 
 MOST_SORTED = 2_000_000

@@ -9,9 +9,9 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import by_blocks
 from calibrant._core.monotone_cubic import monotone_cubic
+from calibrant.binning.pools import Pools
 from calibrant.binning.ties import starts_of_ties
 from calibrant.exceptions import InputError
-from calibrant.metrics.pooled import Pools
 
 CELLS = 1024
 """More distinct predictions than this are merged into this many cells of equal weight before smoothing."""

@@ -10,11 +10,11 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.quantiles import median
 from calibrant._core.threads import in_order
 from calibrant.binning.ties import comparable, line_of
-from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps, share_of_rows
-from calibrant.metrics.metric import ClassRows, Metric, SharedBandwidths, Weights, check_norm, root
+from calibrant.metrics.base.metric import ClassRows, Metric, SharedBandwidths, Weights, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 from calibrant.smoothing.bandwidth import Rule, bandwidth_of, limits_of_search
+from calibrant.smoothing.gaps import Gaps, grid_gaps, plain_gaps, row_gaps, share_of_rows
 from calibrant.smoothing.kernel_regression import (
     Boundary,
     CopiedSums,

@@ -12,9 +12,9 @@ from calibrant._border.numerals import significant
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, RowIndex
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
-from calibrant.metrics.metric import Metric
-from calibrant.metrics.smooth_widths import NARROWEST, cosine_sums, errors, fixed_points, resolution
+from calibrant.metrics.base.metric import Metric
 from calibrant.predictions import Predictions
+from calibrant.smoothing.cosine_series import NARROWEST, cosine_sums, errors, fixed_points, resolution
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array

@@ -8,7 +8,7 @@ from calibrant._border.types import FloatArray
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
-from calibrant.metrics.metric import KERNEL, Metric
+from calibrant.metrics.base.metric import KERNEL, Metric
 from calibrant.predictions import Predictions
 
 N_BATCHES = 16

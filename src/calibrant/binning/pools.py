@@ -1,0 +1,145 @@
+"""Predictions in ascending order, with equal ones pooled."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.isotonic import isotonic_regression
+from calibrant._core.line.boxes import Line
+from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
+from calibrant.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Sums over the rows of each distinct prediction that has weight, in ascending order.
+
+    Attributes
+    ----------
+    mass : ndarray of shape (m,)
+        Sum of the weights.
+    predicted : ndarray of shape (m,)
+        Sum of the weighted predictions.
+    hits : ndarray of shape (m,)
+        Sum of the weighted labels.
+    fixed : dict
+        Results that depend on weights and predictions alone, shared by the pools of other labels.
+    """
+
+    mass: FloatArray
+    predicted: FloatArray
+    hits: FloatArray
+    fixed: dict[Hashable, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, view: Predictions) -> Self:
+        """Pool binary predictions at their own weights; cached with the predictions."""
+        return view.once("pools", lambda: cls._of(view))
+
+    @classmethod
+    def _of(cls, view: Predictions) -> Self:
+        ties = Ties.of_view(view)
+        columns = (view.weights, view.weights * view.positive, view.weights * view.labels)
+        mass, predicted, hits = (ties.sums(column) for column in columns)
+        fixed: dict[Hashable, object] = view.once("fixed of pools", dict, of_labels=False)
+        return cls.of_sums(mass, predicted, hits, fixed)
+
+    @classmethod
+    def of_sums(cls, mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, object]) -> Self:
+        """Return the pools that hold weight, given the sums over each distinct prediction."""
+        kept = present(mass)
+        return cls(mass[kept], predicted[kept], hits[kept], fixed)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The distinct predictions."""
+        return self.predicted / self.mass
+
+    @cached_property
+    def frequencies(self) -> FloatArray:
+        """The frequency of the event at each distinct prediction."""
+        return self.hits / self.mass
+
+    def merged(self, starts: IntArray) -> "Pools":
+        """Merge neighbouring pools into one for each of these first indices, which begin with 0."""
+        mass, predicted, hits = (np.add.reduceat(sums, starts) for sums in (self.mass, self.predicted, self.hits))
+        return Pools(mass, predicted, hits)
+
+    def with_hits(self, hits: FloatArray) -> "Pools":
+        """Return the same pools with the weighted events, (m,), of other labels."""
+        return Pools(self.mass, self.predicted, hits, self.fixed)
+
+    def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
+        """Return the result of `compute`, cached by its key: several metrics share a curve."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, FloatArray]:
+        return {}
+
+    def isotonic(self) -> FloatArray:
+        """Return the isotonic regression of the frequencies on the predictions."""
+        return self.once("isotonic", self._isotonic)
+
+    def _isotonic(self) -> FloatArray:
+        return isotonic_regression(self.frequencies, weights=self.mass / self.mass.sum()).x.clip(0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The order of predictions: sorted once, used for many weights.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n,)
+        The rows in ascending order of the predictions.
+    starts : ndarray of shape (m,)
+        Where each distinct prediction begins in this order. Predictions that agree to 12 decimals are equal.
+    """
+
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Self:
+        """Sort the values."""
+        return cls.of_line(Line.of(values))
+
+    @classmethod
+    def of_view(cls, view: Predictions) -> Self:
+        """Find the ties among binary predictions, whose sorted order is cached."""
+        return view.once("ties", lambda: cls.of_line(line_of(view)), of_labels=False)
+
+    @classmethod
+    def of_line(cls, line: Line) -> Self:
+        """Find the ties among sorted values."""
+        ascending = comparable(line.x)  # Rounding does not change the order.
+        return cls(line.order, starts_of_ties(ascending))
+
+    @property
+    def are_all_different(self) -> bool:
+        """Whether there are no ties."""
+        return len(self.starts) == len(self.order)
+
+    def rows(self, start: int, end: int) -> NDArray[np.intp]:
+        """Return the rows of distinct values number `start` to `end`, exclusive, in ascending order."""
+        last = self.starts[end] if end < len(self.starts) else len(self.order)
+        return self.order[self.starts[start] : last]
+
+    def sums(self, columns: FloatArray) -> FloatArray:
+        """Return the sums over each distinct value, (m,) or (m, B), of one column (n,) or several (n, B)."""
+        ascending = columns[self.order]
+        return ascending if self.are_all_different else np.add.reduceat(ascending, self.starts, axis=0)
+
+
+def present(mass: FloatArray) -> BoolArray | slice:
+    """Return which pools hold weight, as a slice in the usual case that all do."""
+    held = mass > NEGLIGIBLE * mass.max()
+    return slice(None) if held.all() else held

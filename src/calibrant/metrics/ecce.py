@@ -1,0 +1,67 @@
+"""Empirical cumulative calibration error."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from calibrant.binning.pools import Pools
+from calibrant.exceptions import InputError
+from calibrant.metrics.base.pooled import PooledMetric
+from calibrant.results import Description
+
+
+@dataclass(frozen=True)
+class ECCE(PooledMetric):
+    r"""Empirical cumulative calibration error: how far the running sum of outcomes minus predictions goes.
+
+    Parameters
+    ----------
+    statistic : {"mad", "range"}, default="mad"
+        "mad": the largest absolute value that the running sum reaches (Kolmogorov and Smirnov). "range": the largest
+        value minus the smallest (Kuiper), which is the largest net error of the predictions in any interval of them.
+
+    Notes
+    -----
+    In ascending order of the predictions, and with equal predictions pooled, :math:`C_0 = 0` and
+    :math:`C_k = \sum_{j \le k} w_j (y_j - p_j) / \sum_j w_j`. The value is :math:`\max_k |C_k|` or
+    :math:`\max_k C_k - \min_k C_k`. `ECCETest` compares it with its values by chance.
+
+    It is never above the ECE with a bin for each distinct prediction. Errors of different sign at neighbouring
+    predictions cancel, so that it is small where the error changes sign often.
+
+    References
+    ----------
+    I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu, "Metrics of calibration for probabilistic predictions",
+    JMLR 23 (2022).
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> p = Predictions([0.2, 0.4, 0.6, 0.8], labels=[0, 0, 0, 1])  # 4 C = 0, -0.2, -0.6, -1.2, -1.0
+    >>> round(ECCE()(p), 4), round(ECCE("range")(p), 4)
+    (0.3, 0.3)
+    """
+
+    label = "ECCE"
+    meaning = "The furthest that the running sum of outcomes minus predictions goes from 0; needs no bins."
+    family = "smooth"
+    measures = "calibration"
+    statistic: Literal["mad", "range"] = "mad"
+
+    def about(self) -> Description:
+        """Return the description that readers see."""
+        if self.statistic == "mad":
+            return super().about()
+        meaning = "The largest net error of the predictions in any interval of them; needs no bins."
+        return replace(super().about(), label="ECCE, range", meaning=meaning)
+
+    def __post_init__(self) -> None:
+        if self.statistic not in ("mad", "range"):
+            raise InputError(f'statistic must be "mad" or "range", but is {self.statistic!r}.')
+
+    def combine(self, pools: Pools) -> float:
+        """Return how far the running sum goes, which starts at 0."""
+        path = np.cumsum(pools.hits - pools.predicted) / pools.mass.sum()
+        high, low = max(0.0, float(path.max())), min(0.0, float(path.min()))
+        return max(high, -low) if self.statistic == "mad" else high - low
