@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 from calibrant import InputError, Laplace, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts import MonteCarlo
-from calibrant.forecasts.mean_distance import mean_norm
+from calibrant.forecasts.mvnormal import mean_norm
 from naming import each
 
 LEVELS = np.array([1e-9, 0.01, 0.3, 0.5, 0.77, 0.999])

@@ -27,13 +27,9 @@ class ByQuantiles(Distribution):
 
     precedence = 3
 
-    def points(self, size: int = N_POINTS) -> Samples:
-        """Return the midpoints of equally likely parts, as an ensemble."""
-        return quantile_points(self, size)
-
     def embed(self) -> FloatArray:
         """Return the midpoints of equally likely parts, divided by the root of their number."""
-        return self.points().quantiles() / np.sqrt(N_POINTS)
+        return quantile_points(self).quantiles() / np.sqrt(N_POINTS)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `size` independent values from the law of every row: (n, size)."""
@@ -49,15 +45,15 @@ class ByQuantiles(Distribution):
         """Return the 2-Wasserstein distances to a partner that does not take precedence."""
         if not other.has_cdf:
             raise self._no_pair(other, "2-Wasserstein distance")
-        return self.points().wasserstein(quantile_points(other))
+        return quantile_points(self).wasserstein(quantile_points(other))
 
     def _expect(self, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:
-        return self.points().expect(profile, lengthscale, y)
+        return quantile_points(self).expect(profile, lengthscale, y)
 
     def expectations_with(self, profile: Profile, lengthscale: float, other: Distribution) -> FloatArray:
         """Return E k(Z_i, Z'_j) for a partner that does not take precedence."""
-        partner = other.points(N_PAIRED) if isinstance(other, ByQuantiles) else other
-        return self.points(N_PAIRED).expect_pair(profile, lengthscale, partner)
+        partner = quantile_points(other, N_PAIRED) if isinstance(other, ByQuantiles) else other
+        return quantile_points(self, N_PAIRED).expect_pair(profile, lengthscale, partner)
 
 
 def quantile_points(law: Distribution, size: int = N_POINTS) -> Samples:

@@ -1,4 +1,4 @@
-r"""Densities of sums of independent, centred normal and Laplace variables.
+r"""Densities and mean absolute values of sums of independent, centred normal and Laplace variables.
 
 Up to a constant, the target kernels are themselves such densities: the Gaussian one with lengthscale l is
 sqrt(2 pi) l times the density of N(0, l), the exponential one 2 l times that of Laplace(0, l). An expected kernel
@@ -178,3 +178,31 @@ LAPLACE_SUMS: dict[int, Callable[..., FloatArray]] = {1: _laplace, 2: _two_lapla
 NORMAL_SUMS: dict[int, Callable[..., FloatArray]] = {0: _normal, 1: _normal_laplace, 2: _normal_two_laplaces}
 """Density at z >= 0 of the sum of a normal and this number of Laplace variables: called with z, the standard deviation
 and the scales."""
+
+
+@np.errstate(all="ignore")  # Underflow is right in the tails.
+def mean_absolute(offset: FloatArray, normals: Sequence[FloatArray], laplaces: Sequence[FloatArray]) -> FloatArray:
+    """Return E |offset + noise|, where the noise is a sum of normals and Laplace variables with these scales.
+
+    A Laplace variable L of scale b adds b E exp(-|X| / b) to the mean absolute value of any independent X, and that is
+    2 b^2 times the density of X + L at 0. All terms are positive.
+    """
+    distance = np.abs(offset)
+    value = distance
+    sd = np.sqrt(sum(np.square(scale) for scale in normals)) if normals else None
+    if sd is not None:
+        value = distance + 2 * sd * _mean_excess(distance / sd)
+    for k, scale in enumerate(laplaces, start=1):
+        if sd is None:
+            density = LAPLACE_SUMS[k](distance, *laplaces[:k])
+        else:
+            density = NORMAL_SUMS[k](distance, sd, *laplaces[:k])
+        value = value + 2 * scale * scale * density
+    return value
+
+
+def _mean_excess(z: FloatArray) -> FloatArray:
+    """Return the mean of max(Z - z, 0) for a standard normal Z."""
+    from scipy.special import ndtr
+
+    return np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi) - z * ndtr(-z)

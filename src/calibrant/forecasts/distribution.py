@@ -1,6 +1,7 @@
 """The interface of all predictive distributions."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 from typing import ClassVar, Self
 
 import numpy as np
@@ -13,24 +14,28 @@ from calibrant.forecasts.convolution import Profile, check_kernel
 from calibrant.forecasts.transport import transport_cost
 
 
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Distribution(ABC):
     """Predictive distributions of n rows: one distribution per row, on the real line or in R^d.
 
-    A subclass is a frozen dataclass of read-only arrays whose first axis runs over rows. It defines what is abstract
-    here and, for pairs, `expectations_with` and `distances_to` for partners whose `precedence` does not exceed its own.
-    Callers use `expect_pair` and `wasserstein`, which check the pair and call the partner with the higher precedence.
+    A subclass is a frozen dataclass of read-only arrays. It defines what is abstract here and, for pairs,
+    `expectations_with` and `distances_to` for partners whose `precedence` does not exceed its own. Callers use
+    `expect_pair` and `wasserstein`, which check the pair and call the partner with the higher precedence.
     """
+
+    by_row: ClassVar[tuple[str, ...]]
+    """The fields whose first axis runs over rows."""
 
     precedence: ClassVar[int] = 0
     """Of two kinds of laws, the one with the higher precedence computes what concerns the pair."""
 
-    source: Raw | None = None
+    source: ClassVar[Raw | None] = None
     """The first argument that had a pandas index, with which that of the targets is compared."""
 
     @property
-    @abstractmethod
     def n(self) -> int:
         """Number of rows."""
+        return len(getattr(self, self.by_row[0]))
 
     @property
     def event_shape(self) -> tuple[int, ...]:
@@ -62,9 +67,9 @@ class Distribution(ABC):
         """Number of coordinates of a target."""
         return self.event_shape[0] if self.event_shape else 1
 
-    @abstractmethod
     def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
+        return self._with(**{name: getattr(self, name)[rows] for name in self.by_row})
 
     @abstractmethod
     def mean(self) -> FloatArray:
@@ -265,14 +270,18 @@ class Distribution(ABC):
             )
 
     @classmethod
-    def _trusted(cls, **fields: object) -> Self:
+    def _trusted(cls, **values: object) -> Self:
         """Build from arrays that the library derived from checked ones: no checks, no copies."""
         self = cls.__new__(cls)
-        self._store(**fields)
+        self._store(**values)
         return self
 
-    def _store(self, **fields: object) -> None:
-        for name, value in fields.items():
+    def _with(self, **changes: object) -> Self:
+        """Return the same laws with other fields, which are trusted."""
+        return self._trusted(**{field.name: getattr(self, field.name) for field in fields(self)} | changes)
+
+    def _store(self, **values: object) -> None:
+        for name, value in values.items():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
             object.__setattr__(self, name, value)

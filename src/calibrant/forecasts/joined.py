@@ -1,12 +1,11 @@
 """Distributions whose rows are laws of several kinds."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, IntArray, RowIndex
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.location_scale import Laplace, Normal
@@ -38,7 +37,7 @@ def join(laws: Sequence[Distribution], places: Sequence[IntArray]) -> Distributi
     order = np.argsort(np.concatenate(places))
     first = laws[0]
     if isinstance(first, PLAIN) and all(type(law) is type(first) for law in laws):
-        columns = {field.name: [getattr(law, field.name) for law in laws] for field in fields(first)}
+        columns = {name: [getattr(law, name) for law in laws] for name in first.by_row}
         if all({part.shape[1:] for part in parts} == {parts[0].shape[1:]} for parts in columns.values()):
             whole = {name: np.concatenate(parts)[order] for name, parts in columns.items()}
             return first._trusted(**whole)  # noqa: SLF001 (rows of checked laws)
@@ -59,23 +58,15 @@ class Joined(Composed):
     """Laws whose rows come from several distributions; made by `join`."""
 
     precedence = 4
+    by_row = ("owner", "index")
 
     owner: IntArray
     index: IntArray
 
     @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.owner)
-
-    @property
     def has_sd(self) -> bool:
         """Whether all parts have standard deviations."""
         return all(part.has_sd for part in self.parts)
-
-    def take(self, rows: RowIndex) -> Self:
-        """Return the laws of these rows (indices, a slice or a mask), in this order."""
-        return self._trusted(parts=self.parts, owner=self.owner[rows], index=self.index[rows])
 
     def affine(self, offset: FloatArray, factor: FloatArray) -> Distribution:
         """Return the laws of offset + factor Z."""

@@ -1,4 +1,4 @@
-"""Normal and Laplace predictive distributions, and their common base."""
+"""Predictive distributions that differ by location and scale: normal, Laplace, and their bases."""
 
 import math
 from abc import abstractmethod
@@ -8,11 +8,10 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, RowIndex
+from calibrant._border.types import FloatArray
 from calibrant.forecasts.checks import as_columns, check_positive
-from calibrant.forecasts.convolution import Profile, expected_kernel
+from calibrant.forecasts.convolution import Profile, expected_kernel, mean_absolute
 from calibrant.forecasts.distribution import Distribution
-from calibrant.forecasts.mean_distance import mean_absolute
 
 Family = Literal["normal", "laplace"]
 
@@ -23,10 +22,48 @@ of their quantile functions."""
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class LocationScale(Distribution):
-    """Base of `Normal` and `Laplace`: all expectations between the two are in closed form."""
+    """Base of the laws with a location, which is their mean, and a scale."""
+
+    by_row: ClassVar[tuple[str, ...]] = ("loc", "scale")
+    has_density = True
 
     loc: FloatArray
     scale: FloatArray
+
+    def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
+        """Return the laws of offset + factor Z."""
+        return self._with(loc=offset + factor * self.loc, scale=factor * self.scale)
+
+    def mean(self) -> FloatArray:
+        """Return the means, of shape (n,)."""
+        return self.loc
+
+    def _standardise(self, y: FloatArray) -> FloatArray:
+        """Return (y - loc) / scale, row by row."""
+        y = np.asarray(y, dtype=np.float64)
+        return (y - as_column(self.loc, y.ndim)) / as_column(self.scale, y.ndim)
+
+    @np.errstate(all="ignore")  # Far in the tails the square may overflow, and the density is 0.
+    def log_density(self, y: FloatArray) -> FloatArray:
+        """Return the logarithm of the density; row i at y[i], which may hold one value or several."""
+        return self.standard_log_density(self._standardise(y)) - np.log(as_column(self.scale, np.ndim(y)))
+
+    @abstractmethod
+    def standard_log_density(self, z: FloatArray) -> FloatArray:
+        """Return the logarithm of the density of the law with loc 0 and scale 1."""
+
+    def inverse(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""
+        return self.loc[:, None] + self.scale[:, None] * self.standard_quantiles(levels)
+
+    @abstractmethod
+    def standard_quantiles(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles of the law with loc 0 and scale 1."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class ClosedForm(LocationScale):
+    """Base of `Normal` and `Laplace`: all expectations between the two are in closed form."""
 
     family: ClassVar[Family]
     spread: ClassVar[float]
@@ -36,42 +73,6 @@ class LocationScale(Distribution):
         (loc, scale), source = as_columns(loc=loc, scale=scale)
         check_positive("scale", scale)
         self._store(loc=loc, scale=scale, source=source)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.loc)
-
-    @property
-    def has_density(self) -> bool:
-        """True."""
-        return True
-
-    def take(self, rows: RowIndex) -> Self:
-        """Return the laws of these rows (indices, a slice or a mask), in this order."""
-        return self._trusted(loc=self.loc[rows], scale=self.scale[rows])
-
-    def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
-        """Return the laws of offset + factor Z."""
-        return self._trusted(loc=offset + factor * self.loc, scale=factor * self.scale)
-
-    def mean(self) -> FloatArray:
-        """Return the means, of shape (n,)."""
-        return self.loc
-
-    def _standardise(self, y: FloatArray) -> FloatArray:
-        """Return (y - loc) / scale, row by row."""
-        y = np.asarray(y, dtype=np.float64)
-        return (y - _as_column(self.loc, y.ndim)) / _as_column(self.scale, y.ndim)
-
-    @np.errstate(all="ignore")  # Far in the tails the square may overflow, and the density is 0.
-    def log_density(self, y: FloatArray) -> FloatArray:
-        """Return the logarithm of the density; row i at y[i], which may hold one value or several."""
-        return self.standard_log_density(self._standardise(y)) - np.log(_as_column(self.scale, np.ndim(y)))
-
-    @abstractmethod
-    def standard_log_density(self, z: FloatArray) -> FloatArray:
-        """Return the logarithm of the density of the law with loc 0 and scale 1."""
 
     def mean_distance(self, y: FloatArray) -> FloatArray:
         """Return ``E |Z_i - y_i|``, of shape (n,)."""
@@ -83,17 +84,9 @@ class LocationScale(Distribution):
 
     def differences_from(self, other: Distribution) -> FloatArray:
         """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence."""
-        if not isinstance(other, LocationScale):
+        if not isinstance(other, ClosedForm):
             raise self._no_pair(other, "mean difference")
         return mean_absolute(self.loc - other.loc, *self._by_family([(self, self.scale), (other, other.scale)]))
-
-    def inverse(self, levels: FloatArray) -> FloatArray:
-        """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""
-        return self.loc[:, None] + self.scale[:, None] * self.standard_quantiles(levels)
-
-    @abstractmethod
-    def standard_quantiles(self, levels: FloatArray) -> FloatArray:
-        """Return the quantiles of the law with loc 0 and scale 1."""
 
     def _expect(self, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:
         scales = self._by_family([(self, self.scale[:, None])])
@@ -101,14 +94,14 @@ class LocationScale(Distribution):
 
     def expectations_with(self, profile: Profile, lengthscale: float, other: Distribution) -> FloatArray:
         """Return E k(Z_i, Z'_j) for a partner that does not take precedence."""
-        if not isinstance(other, LocationScale):
+        if not isinstance(other, ClosedForm):
             raise self._no_pair(other, "closed form")
         scales = self._by_family([(self, self.scale[:, None]), (other, other.scale[None])])
         return expected_kernel(profile, lengthscale, self.loc[:, None] - other.loc, *scales)
 
     def distances_to(self, other: Distribution) -> FloatArray:
         """Return the 2-Wasserstein distances to a partner that does not take precedence."""
-        if not isinstance(other, LocationScale) or type(other) is type(self):
+        if not isinstance(other, ClosedForm) or type(other) is type(self):
             return super().distances_to(other)
         from scipy.spatial.distance import cdist
 
@@ -121,21 +114,19 @@ class LocationScale(Distribution):
         return np.column_stack([self.loc, CROSS_MOMENT * self.scale, np.sqrt(2 - CROSS_MOMENT**2) * self.scale])
 
     @staticmethod
-    def _by_family(
-        laws: Sequence[tuple["LocationScale", FloatArray]],
-    ) -> tuple[list[FloatArray], list[FloatArray]]:
+    def _by_family(laws: Sequence[tuple["ClosedForm", FloatArray]]) -> tuple[list[FloatArray], list[FloatArray]]:
         """Return the scales of the normals and those of the Laplace laws."""
         normals = [scale for law, scale in laws if law.family == "normal"]
         return normals, [scale for law, scale in laws if law.family == "laplace"]
 
 
-def _as_column(values: FloatArray, ndim: int) -> FloatArray:
+def as_column(values: FloatArray, ndim: int) -> FloatArray:
     """Return one value per row as an array of `ndim` axes, all but the first of length 1."""
     return values.reshape(-1, *(1,) * (ndim - 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Normal(LocationScale):
+class Normal(ClosedForm):
     """Normal predictive distributions.
 
     Parameters
@@ -187,7 +178,7 @@ class Normal(LocationScale):
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Laplace(LocationScale):
+class Laplace(ClosedForm):
     """Laplace (double exponential) predictive distributions.
 
     Parameters

@@ -1,7 +1,7 @@
 """Mixtures of predictive distributions, and the base of all laws that are made of others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -42,8 +42,7 @@ class Composed(Distribution):
     def batches(self, n_batches: int) -> list[Self]:
         """Split the draws of Monte Carlo parts into disjoint shares: the same laws, `n_batches` times."""
         shares = zip(*(part.batches(n_batches) for part in self.parts), strict=True)
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return [self._trusted(**own | {"parts": share}) for share in shares]
+        return [self._with(parts=share) for share in shares]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -68,6 +67,7 @@ class Mixture(Composed):
     """
 
     precedence = 3
+    by_row = ("weights",)
 
     weights: FloatArray
 
@@ -76,11 +76,6 @@ class Mixture(Composed):
         matrix, raw = as_mixture_weights(weights, parts[0].n, len(parts))
         sources = [source_of([raw]), *(part.source for part in parts)]
         self._store(weights=matrix, parts=parts, source=next(filter(None, sources), None))
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.weights)
 
     @property
     def components(self) -> tuple[Distribution, ...]:
@@ -94,7 +89,7 @@ class Mixture(Composed):
 
     def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
-        return self._trusted(weights=self.weights[rows], parts=tuple(part.take(rows) for part in self.parts))
+        return self._with(weights=self.weights[rows], parts=tuple(part.take(rows) for part in self.parts))
 
     def mean(self) -> FloatArray:
         """Return the means, of shape (n,) or (n, d)."""
@@ -123,7 +118,7 @@ class Mixture(Composed):
 
     def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
         """Return the laws of offset + factor Z."""
-        return self._trusted(weights=self.weights, parts=tuple(part.affine(offset, factor) for part in self.parts))
+        return self._with(parts=tuple(part.affine(offset, factor) for part in self.parts))
 
     def inverse(self, levels: FloatArray) -> FloatArray:
         """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""

@@ -8,12 +8,11 @@ import numpy as np
 
 from calibrant._border.checks import check_alignment, check_length
 from calibrant._border.convert import Raw, convert
-from calibrant._border.types import FloatArray, RowIndex
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.distribution import Distribution
-from calibrant.forecasts.mean_distance import mean_norm
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -45,6 +44,9 @@ class MvNormal(Distribution):
     [0.0, 5.0]
     """
 
+    by_row = ("loc", "cov")
+    has_density = True
+
     loc: FloatArray
     cov: FloatArray
 
@@ -58,11 +60,6 @@ class MvNormal(Distribution):
             _ = self.factors  # Only positive definite matrices have them.
 
     @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.loc)
-
-    @property
     def event_shape(self) -> tuple[int, ...]:
         """Shape of one target."""
         return self.loc.shape[1:]
@@ -72,19 +69,10 @@ class MvNormal(Distribution):
         """Whether the coordinates are independent and `cov` holds their variances."""
         return self.cov.ndim == 2
 
-    @property
-    def has_density(self) -> bool:
-        """True."""
-        return True
-
-    def take(self, rows: RowIndex) -> Self:
-        """Return the laws of these rows (indices, a slice or a mask), in this order."""
-        return self._trusted(loc=self.loc[rows], cov=self.cov[rows])
-
     def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
         """Return the laws of offset + factor Z."""
         squares = np.square(factor).reshape(-1, *(1,) * (self.cov.ndim - 1))
-        return self._trusted(loc=offset + factor[:, None] * self.loc, cov=squares * self.cov)
+        return self._with(loc=offset + factor[:, None] * self.loc, cov=squares * self.cov)
 
     def mean(self) -> FloatArray:
         """Return the means, of shape (n, d)."""
@@ -220,3 +208,31 @@ def _gaussians_of_exponential() -> tuple[FloatArray, FloatArray]:
     weights = step * np.sqrt(s / np.pi) * np.exp(-s)
     weights[0] += 1 - weights.sum()
     return 2 * s, weights
+
+
+STEP, FIRST, LAST = 0.32, -22.0, 33.0
+"""Trapezoidal rule of `mean_norm` in the logarithm of the frequency; both ends are summed on to infinity."""
+
+
+@np.errstate(all="ignore")  # Underflow is right where a frequency is too high to matter.
+def mean_norm(variances: FloatArray, squares: FloatArray) -> FloatArray:
+    r"""Return E |X| for normal vectors X, given along principal axes: variances and squared means, of shape (..., d).
+
+    .. math:: E |X| = \frac{1}{2 \sqrt\pi} \int_0^\infty (1 - E e^{-t |X|^2}) t^{-3/2} dt
+
+    In log t the integrand is analytic and its ends are geometric, so the trapezoidal rule converges geometrically: the
+    relative error is below 1e-12.
+    """
+    total = (variances + squares).sum(axis=-1)
+    scale = np.where(total > 0, total, 1.0)
+    variances, squares = variances / scale[..., None], squares / scale[..., None]
+    value = np.zeros(total.shape)
+    exponents = np.arange(FIRST, LAST, STEP)
+    for t in np.exp(exponents):
+        spread = 2 * t * variances
+        log_transform = -(t * squares / (1 + spread)).sum(axis=-1) - 0.5 * np.log1p(spread).sum(axis=-1)
+        value -= np.expm1(log_transform) / np.sqrt(t)
+    ratio = np.exp(-STEP / 2)
+    # Below the first frequency 1 - E exp(-t |X|^2) is t, since E |X|^2 is 1 here; beyond the last one it is 1.
+    value += (np.exp(FIRST / 2) + np.exp(-exponents[-1] / 2)) * ratio / (1 - ratio)
+    return np.sqrt(total) * value * STEP / (2 * np.sqrt(np.pi))

@@ -7,7 +7,7 @@ from typing import Literal, Self
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._border.types import FloatArray, RowIndex
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.checks import as_numbers, source_of
@@ -56,6 +56,8 @@ class Quantiles(ByQuantiles):
     [[0.0, 2.0]]
     """
 
+    by_row = ("values",)
+
     levels: FloatArray
     values: FloatArray
     tails: Tails
@@ -75,11 +77,6 @@ class Quantiles(ByQuantiles):
         self._store(levels=levels, values=_sorted(columns), tails=tails, source=source_of([raw]))
 
     @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.values)
-
-    @property
     def has_density(self) -> bool:
         """Whether the tails are part of the prediction, and no two columns are equal."""
         return self.tails == "exponential" and bool((np.diff(self.values, axis=1) > 0).all())
@@ -89,13 +86,9 @@ class Quantiles(ByQuantiles):
         """Whether no quantile is infinite."""
         return bool(np.isfinite(self.values[:, [0, -1]]).all())
 
-    def take(self, rows: RowIndex) -> Self:
-        """Return the laws of these rows (indices, a slice or a mask), in this order."""
-        return self.with_values(self.values[rows])
-
     def with_values(self, values: FloatArray) -> Self:
         """Return laws with other quantiles at the same levels, which are trusted to ascend and may be infinite."""
-        return self._trusted(levels=self.levels, values=values, tails=self.tails)
+        return self._with(values=values)
 
     def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
         """Return the laws of offset + factor Z."""

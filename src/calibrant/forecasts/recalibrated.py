@@ -8,6 +8,7 @@ from typing import Self, TypeGuard
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray, RowIndex
+from calibrant._core.blocks import slices
 from calibrant.exceptions import InputError
 from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.distribution import Distribution
@@ -147,11 +148,11 @@ class Recalibrated(ByQuantiles):
 
     def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
-        return self._trusted(base=self.base.take(rows), map=self.map)
+        return self._with(base=self.base.take(rows))
 
     def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
         """Return the laws of offset + factor Z."""
-        return self._trusted(base=self.base.affine(offset, factor), map=self.map)
+        return self._with(base=self.base.affine(offset, factor))
 
     def cdf(self, y: FloatArray) -> FloatArray:
         """Return P(Z <= y); row i at y[i], which may hold one value or several."""
@@ -214,9 +215,7 @@ class Recalibrated(ByQuantiles):
 
     def _quantiles(self, levels: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the quantiles of the base, a block of rows at a time: with many knots there are many levels."""
-        size = max(1, CELLS // len(levels))
-        for start in range(0, self._shape.n, size):
-            part = slice(start, start + size)
+        for part in slices(0, self._shape.n, max(1, CELLS // len(levels))):
             yield part, self._shape.take(part).inverse(levels)
 
     @cached_property
@@ -261,6 +260,6 @@ class Recalibrated(ByQuantiles):
         return levels.ravel(), weights.ravel(), np.repeat(slopes, len(NODES))
 
 
-def _has_one_shape(law: Distribution) -> TypeGuard[LocationScale | Student]:
+def _has_one_shape(law: Distribution) -> TypeGuard[LocationScale]:
     """Return whether rows differ by location and scale only."""
-    return isinstance(law, LocationScale) or (isinstance(law, Student) and bool((law.df == law.df[0]).all()))
+    return isinstance(law, LocationScale) and not (isinstance(law, Student) and (law.df != law.df[0]).any())

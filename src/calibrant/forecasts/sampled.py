@@ -7,13 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from calibrant._border.numerals import as_given
-from calibrant._border.types import BoolArray, FloatArray, IntArray, RowIndex
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import LARGEST, fail_at
 from calibrant.forecasts.convolution import Profile, kernel_value
 from calibrant.forecasts.distribution import Distribution
-from calibrant.forecasts.mean_distance import mean_gap_between
-from calibrant.forecasts.samples import Drawn, distances
+from calibrant.forecasts.samples import Drawn, distances, mean_gap_between
 
 STREAM = 0x466F7265
 """Keeps the draws apart from those of a caller's generator with the same seed, for example one that draws targets."""
@@ -52,9 +51,10 @@ class MonteCarlo(Drawn):
     """
 
     precedence = 2
+    by_row = ("draws", "rows")
+    is_exact = False
 
     dist: Any
-    draws: FloatArray
     rows: IntArray
     n_laws: int
 
@@ -80,25 +80,13 @@ class MonteCarlo(Drawn):
             )
         self._store(dist=dist, draws=draws, rows=np.arange(n), n_laws=n)
 
-    @property
-    def is_exact(self) -> bool:
-        """False: expectations are averages over draws."""
-        return False
-
-    def take(self, rows: RowIndex) -> Self:
-        """Return the laws of these rows (indices, a slice or a mask), in this order, with their draws."""
-        return self._with(self.draws[rows], self.rows[rows])
-
     def batches(self, n_batches: int) -> list[Self]:
         """Split the draws into disjoint shares of equal size: the same laws, `n_batches` times."""
         half = self.n_draws // 2
         if n_batches < 1 or half % n_batches:
             raise InputError(f"n_batches must divide n_draws / 2, which is {half}, but is {n_batches}.")
         shares = np.arange(half).reshape(n_batches, -1)
-        return [self._with(self.draws[:, np.concatenate([part, part + half])], self.rows) for part in shares]
-
-    def _with(self, draws: FloatArray, rows: IntArray) -> Self:
-        return self._trusted(dist=self.dist, draws=draws, rows=rows, n_laws=self.n_laws)
+        return [self._with(draws=self.draws[:, np.concatenate([part, part + half])]) for part in shares]
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `size` fresh values from the law of every row: (n, size) or (n, size, d)."""

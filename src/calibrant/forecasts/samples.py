@@ -1,35 +1,31 @@
 """Ensembles: predictive distributions given by draws."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._border.types import FloatArray, IntArray, RowIndex
+from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.blocks import slices
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
 from calibrant.forecasts.convolution import Profile, kernel_value
 from calibrant.forecasts.distribution import Distribution
-from calibrant.forecasts.mean_distance import mean_gap, mean_gap_between
 from calibrant.forecasts.transport import transport_cost
 
 BLOCK_CELLS = 2**21
 """Number of pairs of draws whose kernel values are held in memory at a time."""
 
 
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Drawn(Distribution):
     """Base of the laws that are known by draws: expectations are averages over the draws."""
 
     precedence = 1
+    by_row: ClassVar[tuple[str, ...]] = ("draws",)
 
     draws: FloatArray
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.draws)
 
     @property
     def event_shape(self) -> tuple[int, ...]:
@@ -107,11 +103,9 @@ class Drawn(Distribution):
             means[part] = values.reshape(other.n, -1, self.n_draws).mean(axis=2).T
         return means
 
-    def _blocks(self, n_partners: int) -> Iterator[slice]:
-        """Yield slices of rows whose draws have about BLOCK_CELLS pairs with this many partners."""
-        size = max(1, BLOCK_CELLS // (self.n_draws * n_partners))
-        for start in range(0, self.n, size):
-            yield slice(start, start + size)
+    def _blocks(self, n_partners: int) -> list[slice]:
+        """Return slices of rows whose draws have about BLOCK_CELLS pairs with this many partners."""
+        return slices(0, self.n, max(1, BLOCK_CELLS // (self.n_draws * n_partners)))
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -132,8 +126,6 @@ class Samples(Drawn):
     [0.5, 0.5]
     """
 
-    draws: FloatArray
-
     def __init__(self, draws: object) -> None:
         raw = convert(draws, "draws")
         values = checks.as_numbers(raw, (2, 3), "(n, m) or (n, m, d), with m draws per row")
@@ -141,14 +133,10 @@ class Samples(Drawn):
             values = values[..., 0]
         self._store(draws=values, source=checks.source_of([raw]))
 
-    def take(self, rows: RowIndex) -> Self:
-        """Return the laws of these rows (indices, a slice or a mask), in this order."""
-        return self._trusted(draws=self.draws[rows])
-
     def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
         """Return the laws of offset + factor Z: every member is moved."""
         factors = factor.reshape(-1, *(1,) * (self.draws.ndim - 1))
-        return self._trusted(draws=offset[:, None] + factors * self.draws)
+        return self._with(draws=offset[:, None] + factors * self.draws)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `size` members of every row, with replacement: (n, size) or (n, size, d)."""
@@ -214,3 +202,23 @@ def _quantile_coupling(left: FloatArray, right: FloatArray) -> FloatArray:
     levels = np.union1d(k * np.arange(m + 1), m * np.arange(k + 1))
     roots = np.sqrt(np.diff(levels) / (m * k))
     return cdist(left[:, levels[:-1] // k] * roots, right[:, levels[:-1] // m] * roots)
+
+
+def mean_gap(draws: FloatArray) -> FloatArray:
+    """Return the mean of |x - x'| over all pairs of draws of a row, a draw with itself included; draws are (n, m)."""
+    m = draws.shape[1]
+    share = np.arange(1, m) / m
+    return np.diff(np.sort(draws, axis=1), axis=1) @ (2 * share * (1 - share))
+
+
+def mean_gap_between(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the mean of |x - x'| over all pairs of a draw in `left`, (n, m), and one in `right`, (n, k), row by row.
+
+    It is the integral of F (1 - G) + G (1 - F), where F and G are the two distribution functions.
+    """
+    m, k = left.shape[1], right.shape[1]
+    both = np.concatenate([left, right], axis=1)
+    order = np.argsort(both, axis=1)
+    below = np.cumsum(order < m, axis=1)[:, :-1]
+    f, g = below / m, (np.arange(1, m + k) - below) / k
+    return (np.diff(np.take_along_axis(both, order, axis=1), axis=1) * (f * (1 - g) + g * (1 - f))).sum(axis=1)

@@ -1,17 +1,17 @@
 """Student predictive distributions."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, RowIndex
+from calibrant._border.types import FloatArray
 from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.checks import as_columns, check_positive, fail_at
+from calibrant.forecasts.location_scale import LocationScale, as_column
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Student(ByQuantiles):
+class Student(LocationScale, ByQuantiles):
     r"""Student (t) predictive distributions, with heavier tails than normals.
 
     Parameters
@@ -45,8 +45,8 @@ class Student(ByQuantiles):
     [1.4142, 7.0711]
     """
 
-    loc: FloatArray
-    scale: FloatArray
+    by_row = ("loc", "scale", "df")
+
     df: FloatArray
 
     def __init__(self, loc: object, scale: object, df: object) -> None:
@@ -57,31 +57,9 @@ class Student(ByQuantiles):
         self._store(loc=loc, scale=scale, df=df, source=source)
 
     @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.loc)
-
-    @property
-    def has_density(self) -> bool:
-        """True."""
-        return True
-
-    @property
     def has_sd(self) -> bool:
         """Whether all rows have more than two degrees of freedom."""
         return bool((self.df > 2).all())
-
-    def take(self, rows: RowIndex) -> Self:
-        """Return the laws of these rows (indices, a slice or a mask), in this order."""
-        return self._trusted(loc=self.loc[rows], scale=self.scale[rows], df=self.df[rows])
-
-    def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
-        """Return the laws of offset + factor Z."""
-        return self._trusted(loc=offset + factor * self.loc, scale=factor * self.scale, df=self.df)
-
-    def mean(self) -> FloatArray:
-        """Return the means, of shape (n,)."""
-        return self.loc
 
     def sd(self) -> FloatArray:
         """Return the standard deviations, of shape (n,); infinite up to two degrees of freedom."""
@@ -97,30 +75,30 @@ class Student(ByQuantiles):
         """Return P(Z <= y); row i at y[i], which may hold one value or several."""
         from scipy.special import stdtr
 
-        z, df, _ = self._standardise(y)
-        return stdtr(df, z)
+        z = self._standardise(y)
+        return stdtr(as_column(self.df, z.ndim), z)
 
-    def inverse(self, levels: FloatArray) -> FloatArray:
-        """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""
+    def standard_quantiles(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles of the standard law."""
         from scipy.special import stdtrit
 
-        return self.loc[:, None] + self.scale[:, None] * stdtrit(self.df[:, None], levels)
+        return stdtrit(self.df[:, None], levels)
+
+    def standard_log_density(self, z: FloatArray) -> FloatArray:
+        """Return the logarithm of the density of the standard law."""
+        from scipy.special import betaln
+
+        df = as_column(self.df, z.ndim)
+        return -betaln(0.5, df / 2) - 0.5 * np.log(df) - 0.5 * (df + 1) * np.log1p(z * z / df)
 
     @np.errstate(all="ignore")  # Far in the tails the square may overflow, and the density is 0.
-    def log_density(self, y: FloatArray) -> FloatArray:
-        """Return the logarithm of the density; row i at y[i], which may hold one value or several."""
-        z, df, scale = self._standardise(y)
-        return _log_density(z, df) - np.log(scale)
-
-    @np.errstate(all="ignore")  # As above.
     def mean_distance(self, y: FloatArray) -> FloatArray:
         """Return ``E |Z_i - y_i|``, of shape (n,)."""
         from scipy.special import stdtr
 
-        z, df, scale = self._standardise(y)
-        z = np.abs(z)
-        beyond = (df + z * z) / (df - 1) * np.exp(_log_density(z, df)) - z * stdtr(df, -z)
-        return scale * (z + 2 * beyond)
+        z, df = np.abs(self._standardise(y)), self.df
+        beyond = (df + z * z) / (df - 1) * np.exp(self.standard_log_density(z)) - z * stdtr(df, -z)
+        return self.scale * (z + 2 * beyond)
 
     def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
         """Return ``E |Z_i - Z'_i|`` for two independent draws from row i, of shape (n,)."""
@@ -128,16 +106,3 @@ class Student(ByQuantiles):
 
         ratio = np.exp(betaln(0.5, self.df - 0.5) - 2 * betaln(0.5, self.df / 2))
         return self.scale * 4 * np.sqrt(self.df) / (self.df - 1) * ratio
-
-    def _standardise(self, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return (y - loc) / scale, and degrees of freedom and scales in the same shape."""
-        y = np.asarray(y, dtype=np.float64)
-        loc, scale, df = (one.reshape(-1, *(1,) * (y.ndim - 1)) for one in (self.loc, self.scale, self.df))
-        return (y - loc) / scale, df, scale
-
-
-def _log_density(z: FloatArray, df: FloatArray) -> FloatArray:
-    """Return the logarithm of the density of the law with loc 0 and scale 1."""
-    from scipy.special import betaln
-
-    return -betaln(0.5, df / 2) - 0.5 * np.log(df) - 0.5 * (df + 1) * np.log1p(z * z / df)
