@@ -68,7 +68,7 @@ KINDS = {
 def forecast_rule_table():
     """One line for every row of FORECAST_RULE."""
     lines = ["| candidate | tried for | minimum number of rows |", "|---|---|---|"]
-    tried = {row: ", ".join(KINDS[kind] for kind in row.kinds) for row in FORECAST_RULE}
+    tried = {row: ", ".join(KINDS[kind] for kind in row.cases) for row in FORECAST_RULE}
     lines += [f"| `{row.name}` | {kinds} | {row.least_rows} |" for row, kinds in tried.items()]
     return "\n".join(lines)
 

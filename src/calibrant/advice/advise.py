@@ -1,7 +1,6 @@
 """Which calibrator to use, decided on held-out rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,8 +10,8 @@ from calibrant._core.threads import in_order
 from calibrant.advice.choice import MOST_REDRAWS, SMALL_PVALUE, SURE, choose
 from calibrant.advice.cross_fit import GROUPS, cross_fit_all, cross_fit_groups, draw_folds, group_table
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
-from calibrant.advice.scoring import Scoring
-from calibrant.advice.sentences import decided_by, disagreement, headline, reasons
+from calibrant.advice.scoring import SCORES, Scoring
+from calibrant.advice.sentences import of_classes
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import CALIBRATORS, Calibrator, Identity
 from calibrant.exceptions import InputError
@@ -20,6 +19,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import Recommendation
 from calibrant.results.assessment import smallest_pvalue
 
@@ -112,16 +112,8 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
 
         if keep_argmax or features is not None:
             raise TypeError("keep_argmax and features are for classes, but these are Forecasts.")
-        return recommend_forecasts(
-            predictions,
-            candidates,
-            score=score or "crps",
-            n_folds=n_folds,
-            n_resamples=n_resamples,
-            level=level,
-            progress=progress,
-            rng=rng,
-        )
+        scoring = Scoring(score or "crps", n_folds, n_resamples, level)
+        return recommend_forecasts(predictions, candidates, scoring, progress, rng)
     scoring = Scoring(score or "nll", n_folds, n_resamples, level)
     return _recommend_classes(check_predictions(predictions), keep_argmax, candidates, scoring, features, progress, rng)
 
@@ -153,35 +145,51 @@ def _recommend_classes(
     found = cross_fit_all(tried, used, folds, tick)
     if table is not None:
         found[GROUPS] = cross_fit_groups(table, used, folds)
-    judged = {}
-    for one in in_order(lambda name: scoring.judge(name, found[name], used), list(found)):
-        judged[one.candidate.name] = one
-        tick()
-    # The same draws as in assess with this seed, so that both give the same verdict.
-    again = np.random.default_rng(rng) if isinstance(rng, int) else generator
-    examined = examine(used, min(scoring.n_resamples, MOST_REDRAWS), rng=again)
-    verdict, floor = examined.verdict, smallest_pvalue(examined.test)
+    losses = {name: SCORES[scoring.score].per_row(one.predictions) for name, one in found.items()}
+    # With an int, the same draws as in assess with this seed, so that both give the same verdict.
+    examined = examine(used, min(scoring.n_resamples, MOST_REDRAWS), rng=rng if isinstance(rng, int) else generator)
     tick()
+    tolerance = scoring.tolerance(used)
     chosen = choose(
-        {name: one.losses for name, one in judged.items()},
+        losses,
         used.weights,
         Bootstrap(scoring.n_resamples),
         scoring.level,
         generator,
         safe=stack_of(tried),
-        tolerance=scoring.tolerance(used),
+        tolerance=tolerance,
         exceptional=None if table is None else GROUPS,
-        miscalibrated=verdict.pvalue <= SMALL_PVALUE,
+        miscalibrated=examined.verdict.pvalue <= SMALL_PVALUE,
         # With two classes the test sees everything that a map of the probability can correct, gains of accuracy
         # included. Standard errors would only add wrong advice: if no confident row happens to be wrong, a map that is
         # too confident gains a little in every row.
         sure=SURE if used.n_classes > 2 else np.inf,
     )
     tick()
-    advice = scoring.advice(chosen, judged, found[chosen.name].calibrator, used, keep_argmax, rng)
-    differs = disagreement(advice, verdict, floor)
-    why = tuple(filter(None, (*reasons(advice, used, decided_by(advice, verdict, floor)), differs)))
-    return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
+    judged = []
+    for one in in_order(lambda name: scoring.candidate(name, found[name], losses[name], used, chosen), list(found)):
+        judged.append(one)
+        tick()
+    advice = Recommendation(
+        name=chosen.name,
+        headline="",
+        reasons=(),
+        calibrator=found[chosen.name].calibrator,
+        candidates=tuple(judged),
+        best=chosen.best,
+        alternative=chosen.alternative,
+        over_alternative=chosen.over_alternative,
+        keep_argmax=keep_argmax,
+        score=scoring.score,
+        tolerance=tolerance,
+        n_samples=used.n_samples,
+        n_classes=used.n_classes,
+        n_folds=scoring.n_folds,
+        n_resamples=scoring.n_resamples,
+        level=scoring.level,
+        settings=version_and_seed(rng),
+    )
+    return of_classes(advice, examined.verdict, smallest_pvalue(examined.test), used)
 
 
 def _candidates(

@@ -1,13 +1,14 @@
 """The choice between candidates, by paired differences of their scores."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.hypotest import holm
-from calibrant.intervals import percentiles
+from calibrant.assessment.model_differences import results_of
+from calibrant.intervals import DifferenceLimits, percentiles
+from calibrant.intervals.differences import by_law
 from calibrant.intervals.means import hall_laws
 from calibrant.metrics.scores import weighted_means
 from calibrant.resampling.bootstrap import Bootstrap
@@ -170,38 +171,20 @@ class _Rows:
         The limits are those of `compare`: Student's law, or percentiles over shared bootstrap samples if a loss is
         infinite.
         """
-        values = self.values
-        others = [
+        values, known = self.values, dict[tuple[str, str], DifferenceLimits]()
+        pairs = [
             [(name, base) for name in names if name != base and not values[name] == values[base] == np.inf]
             for base, names in compared
         ]
-        finite = {pair: None for part in others for pair in part if np.isfinite(values[pair[0]] - values[pair[1]])}
-        known, adjusted = self._by_law([*finite], level), []
-        for part in others:
-            found = {pair[0]: known[pair] if pair in known else self._resampled(*pair, level) for pair in part}
-            by_name = holm({name: d.pvalue for name, d in found.items()}) if found else {}
-            adjusted.append({name: replace(d, adjusted=by_name[name]) for name, d in found.items()})
-        return adjusted
-
-    def _resampled(self, name: str, base: str, level: float) -> Difference:
-        known = percentiles(self.draws[name], self.draws[base], level)
-        value = self.values[name] - self.values[base]
-        return Difference(value=value, **known._asdict(), adjusted=known.pvalue, is_significant=known.exclude_zero)
-
-    def _by_law(self, pairs: Sequence[tuple[str, str]], level: float) -> dict[tuple[str, str], Difference]:
-        if not pairs:
-            return {}
-        rows = np.column_stack([self.losses[name] - self.losses[base] for name, base in pairs])
-        found = {}
-        for (name, base), law in zip(pairs, hall_laws(rows, self.weights, self.bootstrap), strict=True):
-            (low, high), pvalue = law.limits(level), law.pvalue()
-            found[name, base] = Difference(
-                value=self.values[name] - self.values[base],
-                low=low,
-                high=high,
-                pvalue=pvalue,
-                adjusted=pvalue,
-                is_significant=low > 0 or high < 0,
-                method="hall",
-            )
-        return found
+        changes = {(name, base): values[name] - values[base] for part in pairs for name, base in part}
+        finite = [pair for pair, change in changes.items() if np.isfinite(change)]
+        if finite:
+            rows = np.column_stack([self.losses[name] - self.losses[base] for name, base in finite])
+            laws = hall_laws(rows, self.weights, self.bootstrap)
+            known = {pair: by_law(law, level, "hall") for pair, law in zip(finite, laws, strict=True)}
+        for name, base in changes.keys() - known.keys():
+            known[name, base] = percentiles(self.draws[name], self.draws[base], level)
+        return [
+            {name: found for (name, _), found in results_of({pair: changes[pair] for pair in part}, known).items()}
+            for part in pairs
+        ]

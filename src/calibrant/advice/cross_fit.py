@@ -17,6 +17,7 @@ from calibrant.calibrators.combinations.folds import RARE, Unseen
 from calibrant.calibrators.combinations.shared_stages import SharedStages
 from calibrant.calibrators.estimator import clone
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -37,13 +38,17 @@ class OutOfFold(NamedTuple):
     calibrator: "Calibrator | GroupBoosting"
 
 
-def check_folds(n_folds: int, predictions: Predictions) -> None:
-    """Refuse fewer than two folds, or more folds than rows."""
+def check_folds(n_folds: int, data: Predictions | Forecasts) -> None:
+    """Refuse fewer than two folds, or more folds than rows; for forecasts, more than half as many."""
+    if isinstance(data, Forecasts):
+        if not 2 <= n_folds <= data.n_samples // 2:
+            raise InputError(f"n_folds must be from 2 to half the rows, {data.n_samples // 2}, but is {n_folds}.")
+        return
     if n_folds < 2:
         raise InputError(f"n_folds must be at least 2, but is {n_folds}.")
-    if n_folds > predictions.n_samples:
+    if n_folds > data.n_samples:
         raise InputError(
-            f"cross-validation in {n_folds} folds needs at least {n_folds} rows, but there are {predictions.n_samples}."
+            f"cross-validation in {n_folds} folds needs at least {n_folds} rows, but there are {data.n_samples}."
         )
 
 

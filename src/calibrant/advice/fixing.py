@@ -66,26 +66,33 @@ def calibrate_held_out(
     >>> how.method, after.n_samples
     ('platt', 500)
     """
-    if isinstance(predictions, Forecasts):
-        if features is not None:
-            raise TypeError("features are for classes, but these are Forecasts.")
-        from calibrant.advice.forecasts import hold_out_forecasts
-
-        return hold_out_forecasts(predictions, method, n_folds=n_folds, progress=progress, rng=rng)
+    if isinstance(predictions, Forecasts) and features is not None:
+        raise TypeError("features are for classes, but these are Forecasts.")
     check_folds(n_folds, predictions)
     # One seed for advice and folds; an int is used as it is, so that both are those of recommend with that seed.
     seed = as_seed(rng)
     advice = None
     if method == AUTO:
         advice = recommend(predictions, features=features, n_folds=n_folds, progress=progress, rng=seed)
-    name = advice.name if advice is not None else method if method == GROUPS else calibrator_name(method)
-    folds = draw_folds(predictions, n_folds, np.random.default_rng(seed))
-    if name == GROUPS:
-        after, converged, _ = cross_fit_groups(_table(features, predictions), predictions, folds)
+        method = advice.name
+    generator = np.random.default_rng(seed)
+    if isinstance(predictions, Forecasts):
+        from calibrant.advice.forecasts import cross_fit_forecasts, draw_forecast_folds
+        from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, forecast_calibrator_name
+
+        method = forecast_calibrator_name(method)
+        folds = draw_forecast_folds(predictions.n_samples, n_folds, generator)
+        after = cross_fit_forecasts(FORECAST_CALIBRATORS[method](), predictions, folds).forecasts
+        return after, Fix(method=method, changed=None, n_folds=n_folds, converged=True, recommendation=advice)
+    method = method if method == GROUPS else calibrator_name(method)
+    folds = draw_folds(predictions, n_folds, generator)
+    if method == GROUPS:
+        found = cross_fit_groups(_table(features, predictions), predictions, folds)
     else:
-        after, converged, _ = cross_fit(parse(name), predictions, folds, lambda: None)
-    changed = np.average(after.predicted != predictions.predicted, weights=predictions.weights)
-    return after, Fix(method=name, changed=float(changed), n_folds=n_folds, converged=converged, recommendation=advice)
+        found = cross_fit(parse(method), predictions, folds, lambda: None)
+    changed = np.average(found.predictions.predicted != predictions.predicted, weights=predictions.weights)
+    how = Fix(method=method, changed=float(changed), n_folds=n_folds, converged=found.converged, recommendation=advice)
+    return found.predictions, how
 
 
 def _table(features: object, predictions: Predictions) -> dict[str, NDArray[np.generic]]:

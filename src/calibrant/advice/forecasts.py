@@ -1,24 +1,23 @@
 """Which calibrator of predictive distributions to use, decided on held-out rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level
 from calibrant._border.numerals import count, percent
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import MOST_REDRAWS, SMALL_PVALUE, TOLERANCE, Choice, choose
+from calibrant.advice.cross_fit import check_folds
 from calibrant.advice.rule import NOTHING, forecast_shortlist
-from calibrant.advice.sentences import decided_by, differences_in_words, disagreement, headline
+from calibrant.advice.scoring import Scoring
+from calibrant.advice.sentences import with_words
 from calibrant.assessment.forecasts.verdict import about_a_trend, judge
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import (
     FORECAST_CALIBRATORS,
     ForecastCalibrator,
     UnchangedForecasts,
-    forecast_calibrator_name,
 )
 from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.exceptions import InputError
@@ -29,8 +28,8 @@ from calibrant.metrics.forecasts.intervals import IntervalCoverage
 from calibrant.metrics.forecasts.metric import ForecastScore
 from calibrant.metrics.forecasts.table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
-from calibrant.resampling.seeds import as_seed, version_and_seed
-from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
+from calibrant.resampling.seeds import version_and_seed
+from calibrant.results import ForecastCandidate, ForecastRecommendation
 from calibrant.results.assessment import smallest_pvalue
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
@@ -50,14 +49,10 @@ class CrossFitted(NamedTuple):
     calibrator: ForecastCalibrator
 
 
-def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
+def recommend_forecasts(
     forecasts: Forecasts,
-    candidates: Sequence[str] | Mapping[str, ForecastCalibrator] | None = None,
-    *,
-    score: str = "crps",
-    n_folds: int = 5,
-    n_resamples: int = 1000,
-    level: float = 0.95,
+    candidates: Sequence[str] | Mapping[str, ForecastCalibrator] | None,
+    scoring: Scoring,
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> ForecastRecommendation:
@@ -68,34 +63,34 @@ def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
     >>> from calibrant.forecasts import Normal
     >>> rng = np.random.default_rng(0)
     >>> too_narrow = Forecasts(Normal(np.zeros(300), 1.0), rng.normal(scale=2.0, size=300))
-    >>> advice = recommend_forecasts(too_narrow, ["scale", "student"], rng=0)
+    >>> advice = recommend_forecasts(too_narrow, ["scale", "student"], Scoring("crps", 5, 1000, 0.95), rng=0)
     >>> advice.name, round(advice.calibrator.factor_, 1)
     ('scale', 2.0)
     >>> isinstance(advice, ForecastRecommendation), isinstance(advice.candidates[0], ForecastCandidate)
     (True, True)
     """
     used = forecasts if forecasts.weights.all() else forecasts.take(np.flatnonzero(forecasts.weights > 0))
-    _check(used, score, n_folds, n_resamples, level)
-    tried = _candidates(used, score, candidates)
+    _check(used, scoring)
+    tried = _candidates(used, scoring.score, candidates)
     generator = np.random.default_rng(rng)
-    folds = draw_forecast_folds(used.n_samples, n_folds, generator)
+    folds = draw_forecast_folds(used.n_samples, scoring.n_folds, generator)
     total = len(tried) + 2
     tell = progress or (lambda _done, _total: None)
     found: dict[str, CrossFitted] = {}
     for name, calibrator in tried.items():
         found[name] = cross_fit_forecasts(calibrator, used, folds)
         tell(len(found), total)
-    losses = {name: FORECAST_SCORES[score].per_row(one.forecasts) for name, one in found.items()}
+    losses = {name: FORECAST_SCORES[scoring.score].per_row(one.forecasts) for name, one in found.items()}
     again = np.random.default_rng(rng) if isinstance(rng, int) else generator
-    test, worst = run_on_forecasts(used, "omnibus", min(n_resamples, MOST_REDRAWS), again)
+    test, worst = run_on_forecasts(used, "omnibus", min(scoring.n_resamples, MOST_REDRAWS), again)
     verdict = judge(worst, test)
     tell(total - 1, total)
-    tolerance = _tolerance(losses[NOTHING], used.weights, score)
+    tolerance = _tolerance(losses[NOTHING], used.weights, scoring.score)
     chosen = choose(
         losses,
         used.weights,
-        Bootstrap(n_resamples),
-        level,
+        Bootstrap(scoring.n_resamples),
+        scoring.level,
         generator,
         miscalibrated=verdict.pvalue <= SMALL_PVALUE,
         tolerance=tolerance,
@@ -110,32 +105,17 @@ def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
         best=chosen.best,
         alternative=chosen.alternative,
         over_alternative=chosen.over_alternative,
-        score=score,
+        score=scoring.score,
         tolerance=tolerance,
         law=type(used.distribution).__name__,
         n_samples=used.n_samples,
-        n_folds=n_folds,
-        n_resamples=n_resamples,
-        level=level,
+        n_folds=scoring.n_folds,
+        n_resamples=scoring.n_resamples,
+        level=scoring.level,
         settings=version_and_seed(rng),
     )
-    return _with_words(advice, verdict, smallest_pvalue(test), about_a_trend(worst, test))
-
-
-def hold_out_forecasts(
-    forecasts: Forecasts, method: str, *, n_folds: int, progress: Progress | None, rng: Rng
-) -> tuple[Forecasts, Fix]:
-    """Calibrate every row by a calibrator that was fitted to other rows; "auto" is the recommended one."""
-    _check_folds(n_folds, forecasts)
-    # One seed for advice and folds; an int is used as it is, so that both are those of recommend with that seed.
-    seed = as_seed(rng)
-    advice = None
-    if method == "auto":
-        advice = recommend_forecasts(forecasts, n_folds=n_folds, progress=progress, rng=seed)
-    name = forecast_calibrator_name(method) if advice is None else advice.name
-    folds = draw_forecast_folds(forecasts.n_samples, n_folds, np.random.default_rng(seed))
-    after = cross_fit_forecasts(FORECAST_CALIBRATORS[name](), forecasts, folds).forecasts
-    return after, Fix(method=name, changed=None, n_folds=n_folds, converged=True, recommendation=advice)
+    further = (_covered(advice), _few_rows(advice))
+    return with_words(advice, verdict, smallest_pvalue(test), _tried(advice), further, about_a_trend(worst, test))
 
 
 def draw_forecast_folds(n_rows: int, n_folds: int, rng: np.random.Generator) -> list[IntArray]:
@@ -174,20 +154,18 @@ def _tolerance(losses: FloatArray, weights: FloatArray, score: str) -> float:
     return TOLERANCE * value if np.isfinite(value) else TOLERANCE
 
 
-def _with_words(
-    advice: ForecastRecommendation, verdict: Verdict, floor: float | None, trend: str
-) -> ForecastRecommendation:
+def _tried(advice: ForecastRecommendation) -> str:
     judged = f"judged by the {advice.score_name} in {advice.n_folds} folds that it was not fitted to"
     rows, names = f"{count(advice.n_samples)} forecasts ({advice.law})", [one.name for one in advice.candidates[1:]]
-    tried = f"Candidates for {rows}: {', '.join(names) or 'none'}. Each was {judged}."
     if len(names) == 1:
-        tried = f"The only candidate for {rows}, {names[0]}, was {judged}."
-    few = ""
-    if advice.n_samples < FEW_ROWS and advice.law != "Samples":
-        few = f"With {advice.n_samples} rows only simple candidates are tried; from {FEW_ROWS} rows on there are more."
-    differs, decided = disagreement(advice, verdict, floor), decided_by(advice, verdict, floor)
-    why = tuple(filter(None, (tried, *differences_in_words(advice), decided, _covered(advice), few, differs, trend)))
-    return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
+        return f"The only candidate for {rows}, {names[0]}, was {judged}."
+    return f"Candidates for {rows}: {', '.join(names) or 'none'}. Each was {judged}."
+
+
+def _few_rows(advice: ForecastRecommendation) -> str:
+    if advice.n_samples >= FEW_ROWS or advice.law == "Samples":
+        return ""
+    return f"With {advice.n_samples} rows only simple candidates are tried; from {FEW_ROWS} rows on there are more."
 
 
 def _covered(advice: ForecastRecommendation) -> str:
@@ -225,28 +203,20 @@ def _candidates(
     return {NOTHING: UnchangedForecasts()} | {name: one for name, one in named.items() if name != NOTHING}
 
 
-def _check(forecasts: Forecasts, score: str, n_folds: int, n_resamples: int, level: float) -> None:
-    """Refuse invalid settings and too few rows."""
-    if score not in FORECAST_SCORES:
+def _check(forecasts: Forecasts, scoring: Scoring) -> None:
+    """Refuse other scores and too few rows."""
+    if scoring.score not in FORECAST_SCORES:
         raise InputError(
-            f'score must be "crps" or "log", but is {score!r}. Calibration errors cannot choose: the overall '
+            f'score must be "crps" or "log", but is {scoring.score!r}. Calibration errors cannot choose: the overall '
             "distribution of the targets has an error of 0, and is of no use as a forecast."
         )
-    if score == "log" and not forecasts.distribution.has_density:
+    if scoring.score == "log" and not forecasts.distribution.has_density:
         raise InputError(
             f'the log score needs distributions with a density, but these are {forecasts.distribution}. Use "crps".'
         )
-    check_count(n_resamples, "n_resamples")
-    check_count(n_folds, "n_folds")
-    check_level(level)
     if forecasts.n_samples < LEAST_ROWS:
         raise InputError(
             f"at least {LEAST_ROWS} rows are needed to choose between calibrators, but there are "
             f"{forecasts.n_samples} (rows of weight 0 do not count)."
         )
-    _check_folds(n_folds, forecasts)
-
-
-def _check_folds(n_folds: int, forecasts: Forecasts) -> None:
-    if not 2 <= n_folds <= forecasts.n_samples // 2:
-        raise InputError(f"n_folds must be from 2 to half the rows, {forecasts.n_samples // 2}, but is {n_folds}.")
+    check_folds(scoring.n_folds, forecasts)

@@ -19,22 +19,14 @@ GUARD = "guard"
 STACKS = ("stack", "stack-order")
 """Mixtures of calibrators, with which other candidates are compared."""
 
-Case = Literal["two", "many", "keep"]
-"""Two classes, more classes, or predicted classes unchanged."""
+Case = Literal["two", "many", "keep", "density", "columns", "ensemble", "few members", "vector"]
+"""Two classes, more classes, or predicted classes unchanged; univariate distributions with a density, columns of
+quantiles and others without one, ensembles of many or few members, vectors with a density."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the rule: when a calibrator is a candidate.
-
-    Attributes
-    ----------
-    name : str
-        Name of a calibrator, or of a composition.
-    cases : tuple of {"two", "many", "keep"}
-    least_rows, least_rows_per_class : int
-    most_classes : int or None
-    """
+    """One line of a rule: a calibrator or a composition, and when it is a candidate."""
 
     name: str
     cases: tuple[Case, ...]
@@ -42,10 +34,10 @@ class Row:
     least_rows_per_class: int = 0
     most_classes: int | None = None
 
-    def suits(self, n_rows: int, n_classes: int) -> bool:
-        """Return whether there are enough rows, and not too many classes."""
+    def suits(self, case: Case | None, n_rows: int, n_classes: int = 1) -> bool:
+        """Return whether it is tried in this case, with so many rows and classes."""
         enough = n_rows >= max(self.least_rows, self.least_rows_per_class * n_classes)
-        return enough and (self.most_classes is None or n_classes <= self.most_classes)
+        return case in self.cases and enough and (self.most_classes is None or n_classes <= self.most_classes)
 
     @property
     def condition(self) -> str:
@@ -100,7 +92,7 @@ def shortlist(
     ('ts>guard', 'iop-diag>guard', 'stack-order>guard')
     """
     case: Case = "keep" if keep_argmax else "two" if n_classes == 2 else "many"
-    names = [row.name for row in RULE if case in row.cases and row.suits(n_rows, n_classes)]
+    names = [row.name for row in RULE if row.suits(case, n_rows, n_classes)]
     bounded = () if certain else (*STACKS, "svs") if n_classes == 2 else names
     names = [name if name in bounded or name.endswith(GUARD) else f"{name}{THEN}{GUARD}" for name in names]
     if not impossible:
@@ -124,49 +116,27 @@ def allows_certainty(predictions: Predictions) -> bool:
     return bool((predictions.predicted == labels).all() or (labels == labels[0]).all())
 
 
-Kind = Literal["density", "columns", "ensemble", "few members", "vector"]
-"""Univariate distributions with a density; columns of quantiles and others without; ensembles; vectors with one."""
-
 MEMBERS = 50
 """Ensembles of fewer members are inflated by moments: the fair CRPS would make them too wide (docs)."""
 
-
-@dataclass(frozen=True)
-class _ForecastRow:
-    """One line of the rule: when a calibrator is a candidate.
-
-    Attributes
-    ----------
-    name : str
-        Name of a calibrator in `FORECAST_CALIBRATORS`, or of a composition.
-    kinds : tuple of {"density", "columns", "ensemble", "few members", "vector"}
-        Kinds of forecasts that it is tried for.
-    least_rows : int
-    """
-
-    name: str
-    kinds: tuple[Kind, ...]
-    least_rows: int
-
-
 FORECAST_RULE = (
-    _ForecastRow("scale", ("density", "vector"), 20),
-    _ForecastRow("inflate-moments", ("few members",), 20),
-    _ForecastRow("inflate", ("ensemble",), 20),
-    _ForecastRow("scale-crps", ("columns",), 20),
-    _ForecastRow("offset-scale", ("density",), 50),
-    _ForecastRow("shift-scale", ("density",), 50),
-    _ForecastRow("shift-scale-crps", ("columns",), 50),
-    _ForecastRow("spread-by-level", ("density",), 200),
-    _ForecastRow("student", ("density",), 200),
-    _ForecastRow("quantile-shift", ("columns",), 200),
-    _ForecastRow("shift-scale>pit", ("density",), 200),
+    Row("scale", ("density", "vector"), 20),
+    Row("inflate-moments", ("few members",), 20),
+    Row("inflate", ("ensemble",), 20),
+    Row("scale-crps", ("columns",), 20),
+    Row("offset-scale", ("density",), 50),
+    Row("shift-scale", ("density",), 50),
+    Row("shift-scale-crps", ("columns",), 50),
+    Row("spread-by-level", ("density",), 200),
+    Row("student", ("density",), 200),
+    Row("quantile-shift", ("columns",), 200),
+    Row("shift-scale>pit", ("density",), 200),
 )
 """Every candidate, from the simplest to the most flexible."""
 
 
-def _kind_of(law: Distribution) -> Kind | None:
-    """Return the kind of forecasts; None if there is no candidate for them."""
+def _case_of(law: Distribution) -> Case | None:
+    """Return the case of forecasts; None if there is no candidate for them."""
     if isinstance(law, Samples):
         return "ensemble" if law.n_draws >= MEMBERS else "few members"
     if law.event_shape:
@@ -191,6 +161,6 @@ def forecast_shortlist(law: Distribution, n_rows: int) -> tuple[str, ...]:
     >>> forecast_shortlist(Samples([[0.0, 1.0]]), 1000)
     ('inflate-moments',)
     """
-    kind = _kind_of(law)
-    names = (row.name for row in FORECAST_RULE if kind in row.kinds and n_rows >= row.least_rows)
+    case = _case_of(law)
+    names = (row.name for row in FORECAST_RULE if row.suits(case, n_rows))
     return tuple(name for name in names if name != "quantile-shift" or isinstance(law, Quantiles))

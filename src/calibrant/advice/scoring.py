@@ -1,25 +1,19 @@
 """How candidates for a recommendation are judged: by a proper score of every row."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
 from calibrant._border.checks import check_count, check_level
-from calibrant._border.types import FloatArray, Rng
+from calibrant._border.types import FloatArray
 from calibrant.advice.choice import TOLERANCE, Choice
 from calibrant.advice.cross_fit import OutOfFold, check_folds
 from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions
-from calibrant.resampling.seeds import version_and_seed
-from calibrant.results import Candidate, Recommendation
-
-if TYPE_CHECKING:
-    from calibrant.calibrators import Calibrator
-    from calibrant.groups import GroupBoosting
+from calibrant.results import Candidate
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """Proper scores by which candidates may be compared: the true probabilities minimise them."""
@@ -31,33 +25,27 @@ LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """A candidate, without its differences from others, and its score in every row."""
-
-    candidate: Candidate
-    losses: FloatArray
-
-
 @dataclass(frozen=True)
 class Scoring:
-    """Settings by which candidates are judged."""
+    """Settings by which candidates for predictions, or for forecasts, are judged."""
 
     score: str
     n_folds: int
     n_resamples: int
     level: float
 
+    def __post_init__(self) -> None:
+        check_count(self.n_resamples, "n_resamples")
+        check_count(self.n_folds, "n_folds")
+        check_level(self.level)
+
     def check(self, predictions: Predictions) -> None:
-        """Refuse invalid settings and too few rows."""
+        """Refuse other scores and too few rows."""
         if self.score not in SCORES:
             raise InputError(
                 f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors cannot choose: predictions '
                 "that are all the same can have an error of 0."
             )
-        check_count(self.n_resamples, "n_resamples")
-        check_count(self.n_folds, "n_folds")
-        check_level(self.level)
         check_folds(self.n_folds, predictions)
         if predictions.n_samples < LEAST_ROWS:
             raise InputError(
@@ -79,12 +67,13 @@ class Scoring:
         base = -float(shares @ np.log(shares)) if self.score == "nll" else 1 - float(shares @ shares)
         return TOLERANCE * min(1.0, base / COIN[self.score])
 
-    def judge(self, name: str, found: OutOfFold, predictions: Predictions) -> Judged:
-        """Measure the cross-fitted predictions of a candidate."""
+    def candidate(
+        self, name: str, found: OutOfFold, losses: FloatArray, predictions: Predictions, chosen: Choice
+    ) -> Candidate:
+        """Measure the cross-fitted predictions of a candidate, given the score of every row."""
         calibrated = found.predictions
-        losses = SCORES[self.score].per_row(calibrated)
         changed = calibrated.predicted != predictions.predicted
-        candidate = Candidate(
+        return Candidate(
             name=name,
             loss=float(weighted_means(losses)(predictions.weights[:, None])[0]),
             accuracy=METRICS["accuracy"](calibrated),
@@ -92,44 +81,6 @@ class Scoring:
             kde_ece=METRICS["kde-ece"](calibrated),
             changed=float(np.average(changed, weights=predictions.weights)),
             converged=found.converged,
-            over_nothing=None,
-            behind_best=None,
-        )
-        return Judged(candidate, losses)
-
-    def advice(
-        self,
-        chosen: Choice,
-        judged: Mapping[str, Judged],
-        calibrator: "Calibrator | GroupBoosting",
-        used: Predictions,
-        keep_argmax: bool,
-        rng: Rng,
-    ) -> Recommendation:
-        """Return the recommendation, still without headline and reasons."""
-        return Recommendation(
-            name=chosen.name,
-            headline="",
-            reasons=(),
-            calibrator=calibrator,
-            candidates=tuple(
-                replace(
-                    one.candidate,
-                    over_nothing=chosen.over_nothing.get(name),
-                    behind_best=chosen.behind_best.get(name),
-                )
-                for name, one in judged.items()
-            ),
-            best=chosen.best,
-            alternative=chosen.alternative,
-            over_alternative=chosen.over_alternative,
-            keep_argmax=keep_argmax,
-            score=self.score,
-            tolerance=self.tolerance(used),
-            n_samples=used.n_samples,
-            n_classes=used.n_classes,
-            n_folds=self.n_folds,
-            n_resamples=self.n_resamples,
-            level=self.level,
-            settings=version_and_seed(rng),
+            over_nothing=chosen.over_nothing.get(name),
+            behind_best=chosen.behind_best.get(name),
         )

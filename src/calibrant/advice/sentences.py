@@ -1,5 +1,9 @@
 """A recommendation in words."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
+
 import numpy as np
 
 from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant, with_sign
@@ -13,14 +17,15 @@ from calibrant.results import Candidate, Difference, ForecastCandidate, Forecast
 
 Advice = Recommendation | ForecastRecommendation
 
+A = TypeVar("A", Recommendation, ForecastRecommendation)
+
 FEW_ROWS = 500
 """With fewer rows, a fix that helps often cannot be distinguished from chance."""
 
 
 def headline(advice: Advice) -> str:
     """Say in one sentence what to do."""
-    loss = advice.score_name
-    what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
+    loss, what = advice.score_name, _what(advice)
     before, after = advice.candidates[0].loss, advice.candidate(advice.name).loss
     if advice.name != NOTHING and not after < before:
         return (
@@ -40,18 +45,25 @@ def headline(advice: Advice) -> str:
     return f"Leave the {what} as they are: {none} the {loss} by more than chance."
 
 
-def reasons(advice: Recommendation, predictions: Predictions, decided: str) -> tuple[str, ...]:
-    """Return the reasons in sentences; what decided comes after the differences."""
+def with_words(
+    advice: A, verdict: Verdict, floor: float | None, tried: str, further: Iterable[str], last: str = ""
+) -> A:
+    """Add headline, reasons and disagreement with the verdict, whose test has the smallest p-value `floor`.
+
+    Of the reasons, `tried` comes first, `further` ones after what decided, and `last` is last; empty ones are left out.
+    """
+    differs = disagreement(advice, verdict, floor)
+    found = (tried, *differences_in_words(advice), decided_by(advice, verdict, floor), *further, differs, last)
+    return replace(advice, headline=headline(advice), reasons=tuple(filter(None, found)), disagreement=differs)
+
+
+def of_classes(
+    advice: Recommendation, verdict: Verdict, floor: float | None, predictions: Predictions
+) -> Recommendation:
+    """Add the words of advice for predicted classes."""
     chosen = advice.candidate(advice.name)
-    found = [
-        _tried(advice),
-        *differences_in_words(advice),
-        decided,
-        _of_groups(advice, chosen),
-        _decisions(advice, chosen),
-        *_reservations(advice, chosen, predictions),
-    ]
-    return tuple(filter(None, found))
+    further = (_of_groups(advice, chosen), _decisions(advice, chosen), *_reservations(advice, chosen, predictions))
+    return with_words(advice, verdict, floor, _tried(advice), further)
 
 
 def _of_groups(advice: Recommendation, chosen: Candidate) -> str:
@@ -84,12 +96,8 @@ def decided_by(advice: Advice, verdict: Verdict, floor: float | None = None) -> 
 
     Empty if no loss was smaller, or if `disagreement` says it.
     """
-    what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
-    chosen, is_found, test = (
-        advice.candidate(advice.name),
-        verdict.pvalue <= verdict.level,
-        pvalue(verdict.pvalue, floor),
-    )
+    chosen, test = advice.candidate(advice.name), pvalue(verdict.pvalue, floor)
+    is_found = verdict.pvalue <= verdict.level
     if advice.name == NOTHING:
         if is_found or advice.best == NOTHING or np.isinf(chosen.loss):
             return ""
@@ -104,7 +112,7 @@ def decided_by(advice: Advice, verdict: Verdict, floor: float | None = None) -> 
         )
     if is_found:
         though = "" if _excludes_zero(chosen.over_nothing) else ", though the interval of its change covers 0"
-        found = f"What decided: the omnibus test finds the {what} miscalibrated ({test})"
+        found = f"What decided: the omnibus test finds the {_what(advice)} miscalibrated ({test})"
         if _only_a_stack(advice):
             return f"{found}, and {advice.n_samples} rows are too few to choose a candidate by its loss{though}."
         return f"{found}: a smaller loss counts{though}."
@@ -139,8 +147,7 @@ def disagreement(advice: Advice, verdict: Verdict, floor: float | None = None) -
     test = pvalue(verdict.pvalue, floor)
     if not is_found:
         return f"The verdict finds no miscalibration ({test}): {_unseen_gain(advice)}"
-    what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
-    found = f"The verdict finds the {what} {verdict.code} ({test}; what revealed it: {verdict.gave_away})"
+    found = f"The verdict finds the {_what(advice)} {verdict.code} ({test}; what revealed it: {verdict.gave_away})"
     if verdict.size == "within tolerance":
         return (
             f"{found}, but within the tolerance of {as_given(verdict.tolerance)}: the difference is real, but too "
@@ -165,6 +172,10 @@ def _tried(advice: Recommendation) -> str:
         f"Candidates for {counted(advice.n_samples)} of {advice.n_classes} classes{kept}: {names}. Each was judged by "
         f"the {advice.score_name} in {advice.n_folds} folds that it was not fitted to."
     )
+
+
+def _what(advice: Advice) -> str:
+    return "predictions" if isinstance(advice, Recommendation) else "forecasts"
 
 
 def _is_alone(advice: Advice) -> bool:

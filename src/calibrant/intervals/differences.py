@@ -127,7 +127,7 @@ def _known(pair: Pair, level: float, bootstrap: Bootstrap) -> DifferenceLimits |
         return DifferenceLimits(gap.limits.low, gap.limits.high, gap.pvalue, "debiased")
     if "sandwich" in pair.metric.methods:
         law = influence_difference(pair.first, pair.second, pair.metric, bootstrap)
-        return _by_law(law, level, "sandwich")
+        return by_law(law, level, "sandwich")
     rows = _of_rows(pair)
     if rows is None:
         return None
@@ -149,10 +149,11 @@ def mean_difference(
         shares = PairedShares.of(rows[present], weights[present])
         return DifferenceLimits(*shares.limits(level), shares.pvalue(), "tango")
     (law,) = hall_laws(rows[:, None], weights, bootstrap)
-    return of_some_width(_by_law(law, level, "hall"))
+    return of_some_width(by_law(law, level, "hall"))
 
 
-def _by_law(law: StudentLaw, level: float, method: str) -> DifferenceLimits:
+def by_law(law: StudentLaw, level: float, method: str) -> DifferenceLimits:
+    """Return the limits and the p-value of a difference, given its law."""
     low, high = law.limits(level)
     return DifferenceLimits(low, high, law.pvalue(), method)
 
