@@ -24,7 +24,7 @@ from calibrant.assessment.forecasts.verdict import judge
 from calibrant.hypotest import ConsistencyTest
 from calibrant.hypotest.omnibus.forecasts import run_on_forecasts
 from calibrant.metrics import FORECAST_METRICS, QuantileCalibration
-from calibrant.results.forecasts import forecast_notes
+from calibrant.results.words.metrics import forecast_notes
 from naming import each
 
 N = 400

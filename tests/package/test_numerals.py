@@ -14,7 +14,7 @@ MACHINES = {
     "binning/median_variance.py _widest": "a number rounded to nine digits, so that ties do not hang on the machine",
     "io/rewrite.py _columns_of": "names of columns in a file",
     "report/page.py rounded": "numbers rounded for the JSON of the page",
-    "results/svg.py coordinate": "coordinates of SVG",
+    "results/drawing/svg.py coordinate": "coordinates of SVG",
     "report/tables.py _machine": "numbers that JavaScript sorts by",
 }
 """Who else may format numbers: module and function, with what reads the result, as it is not a person."""

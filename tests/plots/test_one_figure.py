@@ -15,8 +15,9 @@ from calibrant.curves import isotonic_curve, kernel_curve
 from calibrant.plots import plot_bias, plot_reliability
 from calibrant.report import views
 from calibrant.report.series import as_series
-from calibrant.results.drawing import BLUE, RED, words_of
-from calibrant.results.sketches import STYLES
+from calibrant.results.drawing import BLUE, RED
+from calibrant.results.drawing.reliability import words_of
+from calibrant.results.drawing.sketches import STYLES
 from report_cases import Tree, assessment
 from simulate import calibrated, sharpened
 

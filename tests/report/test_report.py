@@ -15,7 +15,8 @@ import pytest
 from calibrant import InputError, as_record
 from calibrant.report import page, render_html
 from calibrant.report.series import as_series
-from calibrant.results import names, thinning
+from calibrant.results.drawing import thinning
+from calibrant.results.words import names
 from report_cases import (
     HOSTILE,
     Tree,

@@ -12,7 +12,7 @@ from calibrant._border import numerals
 from calibrant.metrics import FORECAST_METRICS, METRICS
 from calibrant.report import diagram, figures, metrics, render_html, tables, views
 from calibrant.report.series import as_series
-from calibrant.results import svg
+from calibrant.results.drawing import svg
 from naming import each
 from report_cases import Tree, assessment, consistency, curve, measured, verdict
 

@@ -24,8 +24,9 @@ from calibrant.report import (
 from calibrant.report.page import rounded
 from calibrant.report.series import as_series
 from calibrant.report.thin import facts
-from calibrant.results import Interval, thinning
-from calibrant.results.reliability_figure import reliability_figure
+from calibrant.results import Interval
+from calibrant.results.drawing import thinning
+from calibrant.results.drawing.reliability import reliability_figure
 from report_cases import (
     Tree,
     advised,
@@ -391,7 +392,7 @@ class TestTests:
 
     def test_every_part_says_what_it_sees(self):
         from calibrant.hypotest import OmnibusTest
-        from calibrant.results.omnibus_parts import PARTS
+        from calibrant.results.words.parts import PARTS
         from simulate import calibrated
 
         for k in (2, 3):

@@ -17,7 +17,8 @@ from browser import WRITTEN, needs_chromium
 from calibrant.report import render_html
 from calibrant.report.experiment import render_experiment
 from calibrant.report.page import environment
-from calibrant.results import Estimate, names
+from calibrant.results import Estimate
+from calibrant.results.words import names
 from report_cases import (
     Tree,
     advised,

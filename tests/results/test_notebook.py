@@ -13,8 +13,8 @@ from calibrant.curves import classwise_curves, cumulative_curve, kernel_curve, p
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ECE, NLL, decompose
 from calibrant.results import Assessment, ClassSummary, Estimate, ForecastAssessment, TestResult, Verdict
-from calibrant.results.drawing import RED
-from calibrant.results.notebook import MOST_ROWS
+from calibrant.results.drawing import RED, notebook
+from calibrant.results.drawing.notebook import MOST_ROWS
 from simulate import calibrated
 
 ALLOWED = {
@@ -167,7 +167,7 @@ def test_values_that_do_not_belong_never_raise(value):
 
 
 def test_a_failure_falls_back_to_the_plain_text(monkeypatch):
-    monkeypatch.setattr("calibrant.results.notebook.estimate", lambda _: 1 / 0)
+    monkeypatch.setitem(notebook.TABLES, Estimate, lambda _: 1 / 0)
     assert Estimate(name="x", value=1.0)._repr_html_() is None
 
 

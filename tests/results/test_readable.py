@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 import calibrant
 from calibrant import Forecasts, Normal, Predictions, assess, compare, recommend, reliability_curve
 from calibrant.calibrators.forecasts import ConformalIntervals, check_intervals
+from calibrant.decisions import decision_curve
 from calibrant.metrics import ECE
 
 RNG = np.random.default_rng(0)
@@ -22,6 +23,7 @@ DATA = Predictions(P, (RNG.random(300) < P**2).astype(int))
         compare({"a": DATA, "b": DATA}, metrics=["nll"], rng=0),
         recommend(DATA, candidates=["ts"], rng=0),
         ECE().estimate(DATA),
+        decision_curve(DATA),
     ],
     ids=lambda result: type(result).__name__,
 )

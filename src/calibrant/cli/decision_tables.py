@@ -18,7 +18,7 @@ from calibrant.results import (
     Interval,
     RiskCoverage,
 )
-from calibrant.results.decision_words import (
+from calibrant.results.words.decisions import (
     FEW,
     base_rate_words,
     few_confidences,

@@ -32,9 +32,17 @@ from calibrant.results import (
     missing_limits,
     rule_in_words,
 )
-from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
-from calibrant.results.estimate import cautions, fit_caveats, infinity_caveats, is_without_value
-from calibrant.results.forecasts import forecast_notes, wide_limits
+from calibrant.results.comparison import shown_limits
+from calibrant.results.estimate import why_without_value
+from calibrant.results.words.metrics import (
+    CALIBRATED,
+    cautions,
+    chance_in_words,
+    fit_caveats,
+    forecast_notes,
+    infinity_caveats,
+    wide_limits,
+)
 
 ALL = "all"
 
@@ -73,7 +81,7 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
         for name in members:
             own = limits.get(name)
             estimate = assessment.metrics[name]
-            value = "" if is_without_value(estimate) else significant(estimate.value, 4)
+            value = "" if why_without_value(estimate) else significant(estimate.value, 4)
             table.add_row(folded(f"  {name}", out.width), value, interval_text(own), chance_in_words(own, significant))
     out.print(table)
     if any(known is not None and known.null is not None for known in map(limits.get, shown)):
@@ -93,7 +101,7 @@ def _caveats(
     named = [(name, assessment.metrics[name]) for name in names]
     yield from infinity_caveats(named)
     yield from fit_caveats(named)
-    valued = [name for name, estimate in named if not is_without_value(estimate)]
+    valued = [name for name, estimate in named if not why_without_value(estimate)]
     for reason, without in missing_limits((name, limits.get(name)) for name in valued).items():
         yield f"no interval for {', '.join(without)}, as none has known coverage: {reason}"
     if isinstance(assessment, Assessment) and assessment.n_classes == 2:

@@ -174,7 +174,7 @@ class Shift:
 
     def _of_several(self, probs: "FloatArray", old: "FloatArray") -> "FloatArray":
         from calibrant.decisions import estimate_base_rates
-        from calibrant.results.decision_words import base_rates_words
+        from calibrant.results.words.decisions import base_rates_words
 
         names = self.classes or [f"class {j}" for j in range(len(old))]
         found = estimate_base_rates(probs, old, classes=names)

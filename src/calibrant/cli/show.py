@@ -22,7 +22,7 @@ from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import Assessment, Estimate, ForecastAssessment, Verdict, as_record, state
 from calibrant.results.assessment import group_verdict, smallest_adjusted
-from calibrant.results.comparison import CALIBRATED
+from calibrant.results.words.metrics import CALIBRATED
 
 rows = counted
 """Write a number of rows."""

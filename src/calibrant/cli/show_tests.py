@@ -12,7 +12,7 @@ from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import CheckedValue, TestResult
 from calibrant.results.assessment import smallest_pvalue
-from calibrant.results.omnibus_parts import TestedParts, part_name
+from calibrant.results.words.parts import TestedParts, part_name
 
 
 class AboutTest(NamedTuple):

@@ -18,7 +18,7 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import CoverageAtRisk, Interval, RiskCoverage, RiskStep
-from calibrant.results.decision_words import clopper_pearson
+from calibrant.results.words.decisions import clopper_pearson
 
 LEAST, STEP = 0.1, 0.05
 """The smallest coverage that is tested, and the step from one to the next."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from calibrant._border.numerals import number
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, shown_name, unit_square
 from calibrant.results import ClasswiseCurves, ReliabilityCurve
-from calibrant.results.drawing import worst_first
+from calibrant.results.drawing.reliability import worst_first
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,8 +23,18 @@ from calibrant.plots.canvas import (
     unit_square,
 )
 from calibrant.results import ReliabilityCurve
-from calibrant.results.drawing import BLUE, RED, WORDS, Words, error_text, words_of
-from calibrant.results.reliability_figure import Kind, ReliabilityFigure, Strip, reliability_figure, spread
+from calibrant.results.drawing import BLUE, RED
+from calibrant.results.drawing.reliability import (
+    WORDS,
+    Kind,
+    ReliabilityFigure,
+    Strip,
+    Words,
+    error_text,
+    reliability_figure,
+    spread,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

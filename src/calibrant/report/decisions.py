@@ -11,8 +11,10 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
 from calibrant.report.series import Series
 from calibrant.report.tables import limits_text
-from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage, svg
-from calibrant.results.decision_words import (
+from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale
+from calibrant.results.words.decisions import (
     FEW,
     base_rate_rows,
     base_rate_words,
@@ -23,7 +25,6 @@ from calibrant.results.decision_words import (
     threshold_words,
     without_limits,
 )
-from calibrant.results.svg import Element, Scale
 
 __all__ = [
     "FEW",

@@ -6,8 +6,9 @@ from math import isfinite
 
 from calibrant._border.numerals import number, signed
 from calibrant.report.series import Series
-from calibrant.results import ScoreDecomposition, svg
-from calibrant.results.svg import Element, Scale, element
+from calibrant.results import ScoreDecomposition
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale, element
 
 NAMES = {"squared-error": "Squared error", "log": "Log loss"}
 LEFT, WIDTH, ROW, BAR, TOP = 104.0, 200.0, 26.0, 15.0, 4.0

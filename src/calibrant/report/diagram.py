@@ -7,12 +7,20 @@ from calibrant._border.numerals import count, counted
 from calibrant._border.types import FloatArray
 from calibrant.report.series import Marked, Series
 from calibrant.report.thin import facts
-from calibrant.results import Assessment, ReliabilityCurve, svg
-from calibrant.results.drawing import Words, error_text, words_of
-from calibrant.results.names import name
-from calibrant.results.reliability_figure import ReliabilityFigure, reliability_figure, spread, tilted_end
-from calibrant.results.reliability_svg import bars, lines, mark, place, small_curve
-from calibrant.results.svg import Element, Scale, element
+from calibrant.results import Assessment, ReliabilityCurve
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.reliability import (
+    ReliabilityFigure,
+    Words,
+    error_text,
+    reliability_figure,
+    spread,
+    tilted_end,
+    words_of,
+)
+from calibrant.results.drawing.reliability_svg import bars, lines, mark, place, small_curve
+from calibrant.results.drawing.svg import Element, Scale, element
+from calibrant.results.words.names import name
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
 BOTTOM = TOP + SIDE

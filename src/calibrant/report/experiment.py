@@ -19,7 +19,7 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.names import name
+from calibrant.results.words.names import name
 
 
 def stars(difference: Difference | None, level: float) -> str:

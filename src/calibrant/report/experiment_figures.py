@@ -16,10 +16,10 @@ from calibrant.results import (
     PipelineCurves,
     favours,
     known_limits,
-    svg,
 )
-from calibrant.results.names import name
-from calibrant.results.svg import Element, Scale, element
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale, element
+from calibrant.results.words.names import name
 
 ROW, LEFT, WIDTH = 18.0, 160.0, 190.0
 """No wider than the screen of a phone, on which a wider figure would shrink until its text cannot be read."""

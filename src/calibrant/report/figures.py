@@ -10,8 +10,9 @@ from calibrant._border.numerals import number
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.report.diagram import X, Y, framed, layer, speaking
 from calibrant.report.series import Series
-from calibrant.results import ROCOutline, TestResult, Verdict, state, svg
-from calibrant.results.svg import Element, Scale, element
+from calibrant.results import ROCOutline, TestResult, Verdict, state
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale, element
 
 N_NULL_BINS = 30
 FLOOR = 122.0

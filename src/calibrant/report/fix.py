@@ -25,10 +25,10 @@ from calibrant.results import (
     limits_in_words,
     missing_differences,
     rule_in_words,
-    svg,
 )
 from calibrant.results.comparison import shown_limits
-from calibrant.results.svg import Element, Scale
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from calibrant._border.numerals import between, count, decimals, number, percent, significant
 from calibrant.report.diagram import X, Y, framed, layer, speaking
 from calibrant.report.series import ForecastSeries
-from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve, svg
-from calibrant.results.svg import Element, Scale, element
+from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale, element
 
 FEW = 25
 """Up to this number of levels, for example of quantile columns, each is marked."""

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calibrant._border.numerals import aligned, count, percent, pvalue, signed
-from calibrant.results import FoundGroup, GroupFindings, svg
-from calibrant.results.names import name
-from calibrant.results.svg import Element, Scale
+from calibrant.results import FoundGroup, GroupFindings
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale
+from calibrant.results.words.names import name
 
 MOST = 50
 """Groups that overlap with others are listed up to this number."""

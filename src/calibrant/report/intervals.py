@@ -5,9 +5,10 @@ from math import isfinite
 from typing import Any
 
 from calibrant._border.numerals import count, number, percent, pvalue
-from calibrant.results import CoveredPart, IntervalCheck, as_record, svg
-from calibrant.results.names import name
-from calibrant.results.svg import Element, Scale, coordinate, element
+from calibrant.results import CoveredPart, IntervalCheck, as_record
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale, coordinate, element
+from calibrant.results.words.names import name
 
 WIDE, TALL, LEFT, TOP = 700.0, 260.0, 46.0, 8.0
 

@@ -8,9 +8,15 @@ from calibrant._border.numerals import counted, number
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
-from calibrant.results.comparison import CALIBRATED, chance_in_words
-from calibrant.results.estimate import OF_CLASSES, cautions, fit_caveats, infinity_caveats, is_without_value
-from calibrant.results.forecasts import forecast_notes
+from calibrant.results.estimate import OF_CLASSES, why_without_value
+from calibrant.results.words.metrics import (
+    CALIBRATED,
+    cautions,
+    chance_in_words,
+    fit_caveats,
+    forecast_notes,
+    infinity_caveats,
+)
 
 ABSENT = "\N{EN DASH}"
 
@@ -90,7 +96,7 @@ def _metric_row(key: str, series: Sequence[AnySeries]) -> MetricRow:
 
 
 def _cell(estimate: Estimate, interval: Interval | None, best: str | None) -> Cell:
-    if is_without_value(estimate):
+    if why_without_value(estimate):
         return Cell(ABSENT)
     written = number(estimate.value)
     if interval is None:

@@ -6,10 +6,11 @@ from functools import partial
 
 from calibrant._border.numerals import count, counted, number, percent, power_of_ten, signed, significant
 from calibrant.report.page import rendered
-from calibrant.results import WatchedDay, WatchResult, svg
-from calibrant.results.names import name
+from calibrant.results import WatchedDay, WatchResult
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.svg import Element, Scale, element
 from calibrant.results.over_time import WIDE
-from calibrant.results.svg import Element, Scale, element
+from calibrant.results.words.names import name
 
 ABSENT = "\N{EN DASH}"
 

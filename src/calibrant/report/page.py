@@ -35,9 +35,9 @@ from calibrant.results import (
     GroupFindings,
     IntervalCheck,
     as_record,
-    names,
     state,
 )
+from calibrant.results.words import names
 
 if TYPE_CHECKING:
     from jinja2 import Environment

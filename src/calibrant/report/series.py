@@ -9,8 +9,8 @@ from calibrant._border.numerals import count, counted, percent
 from calibrant.exceptions import InputError
 from calibrant.report.thin import lighten
 from calibrant.results import Assessment, ForecastAssessment, Interval, ReliabilityCurve, TestResult
-from calibrant.results.names import name
-from calibrant.results.svg import Element, element, marker
+from calibrant.results.drawing.svg import Element, element, marker
+from calibrant.results.words.names import name
 
 N_COLOURS = 6
 N_SHAPES = 4

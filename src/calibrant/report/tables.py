@@ -21,8 +21,8 @@ from calibrant.results import (
 )
 from calibrant.results.assessment import group_verdict, smallest_adjusted, smallest_pvalue
 from calibrant.results.comparison import shown_limits
-from calibrant.results.names import name
-from calibrant.results.omnibus_parts import TestedParts, part_name
+from calibrant.results.words.names import name
+from calibrant.results.words.parts import TestedParts, part_name
 
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from calibrant._border.numerals import count, decimals, number, percent
 from calibrant.results import Assessment, ClasswiseCurves, ReliabilityCurve
-from calibrant.results.drawing import LIMITS, worst_first
-from calibrant.results.thinning import thin_curve
+from calibrant.results.drawing.reliability import LIMITS, worst_first
+from calibrant.results.drawing.thinning import thin_curve
 
 
 def position(value: float) -> str:

@@ -16,9 +16,10 @@ from calibrant.report.diagram import (
     strip,
 )
 from calibrant.report.series import Series
-from calibrant.results import CumulativeCurve, ReliabilityCurve, svg
-from calibrant.results.drawing import is_dense
-from calibrant.results.svg import Element, Scale, element
+from calibrant.results import CumulativeCurve, ReliabilityCurve
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.reliability import is_dense
+from calibrant.results.drawing.svg import Element, Scale, element
 
 
 class Outcome(NamedTuple):

@@ -12,19 +12,14 @@ from calibrant.results.base_rates import (
     BaseRates as BaseRates,
     Population as Population,
 )
-from calibrant.results.learning import LearningCurve as LearningCurve, LearningPoint as LearningPoint
+from calibrant.results.advice import LearningCurve as LearningCurve, LearningPoint as LearningPoint
 from calibrant.results.comparison import (
     Compared as Compared,
     Comparison as Comparison,
     Difference as Difference,
     Interval as Interval,
-    bandwidth_in_words as bandwidth_in_words,
     favours as favours,
     known_limits as known_limits,
-    limits_in_words as limits_in_words,
-    missing_differences as missing_differences,
-    missing_limits as missing_limits,
-    rule_in_words as rule_in_words,
 )
 from calibrant.results.assessment import (
     Assessment as Assessment,
@@ -79,7 +74,7 @@ from calibrant.results.groups import (
     GroupFix as GroupFix,
     GroupStep as GroupStep,
 )
-from calibrant.results.intervals import (
+from calibrant.results.forecasts import (
     CoveredPart as CoveredPart,
     DrawnIntervals as DrawnIntervals,
     IntervalCheck as IntervalCheck,
@@ -106,5 +101,12 @@ from calibrant.results.selective import (
     RiskCoverage as RiskCoverage,
     RiskStep as RiskStep,
 )
-from calibrant.results.verdict import Verdict as Verdict, state as state
+from calibrant.results.assessment import Verdict as Verdict, state as state
+from calibrant.results.words.metrics import (
+    bandwidth_in_words as bandwidth_in_words,
+    limits_in_words as limits_in_words,
+    missing_differences as missing_differences,
+    missing_limits as missing_limits,
+    rule_in_words as rule_in_words,
+)
 from calibrant.results.records import as_record as as_record, to_frame as to_frame

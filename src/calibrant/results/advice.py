@@ -2,14 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from calibrant._border.numerals import count, counted, significant
 from calibrant.results.comparison import Difference
 from calibrant.results.readable import Readable
-
-if TYPE_CHECKING:
-    from calibrant.results.svg import Element
 
 C = TypeVar("C", bound="Judged")
 
@@ -158,16 +154,6 @@ class Advice(Readable, Generic[C]):
         """Return the candidate of this name."""
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
-    def _rows(self) -> str:
-        """Return the number and kind of the rows that the candidates were judged by."""
-        raise NotImplementedError
-
-    def _printed(self) -> list[tuple[str, str]]:
-        losses = [f"{one.name} {significant(one.loss, 4)}" for one in self.candidates]
-        words = [("advice", self.headline), ("reasons", "\n".join(self.reasons))]
-        judged = ("judged by", f"{self._rows()}, in {self.n_folds} folds")
-        return [*words, (f"{self.score} of", ", ".join(losses)), judged]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Recommendation(Advice[Candidate]):
@@ -186,14 +172,6 @@ class Recommendation(Advice[Candidate]):
 
     keep_argmax: bool
     n_classes: int
-
-    def _rows(self) -> str:
-        return f"{counted(self.n_samples)} of {self.n_classes} classes"
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.recommendation(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -216,14 +194,6 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
     def score_name(self) -> str:
         """The score that decides between candidates, in words; for draws, the CRPS is the fair one."""
         return f"fair {super().score_name}" if (self.score, self.law) == ("crps", "Samples") else super().score_name
-
-    def _rows(self) -> str:
-        return f"{count(self.n_samples)} forecasts ({self.law})"
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.forecast_recommendation(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -248,3 +218,66 @@ class Fix(Readable):
     n_folds: int
     converged: bool
     recommendation: Recommendation | ForecastRecommendation | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LearningPoint(Readable):
+    """One metric of one calibrator at one number of fitted rows.
+
+    Attributes
+    ----------
+    calibrator, metric : str
+    size : int
+        Rows that the calibrator was fitted to.
+    value : float
+        Mean over the repeats, on rows that were held out.
+    deviation : float
+        Standard deviation over the repeats.
+    change, change_deviation : float
+        Mean and standard deviation of the value minus that of the uncalibrated predictions, on the same rows.
+    n_infinite : int
+        Repeats whose value is infinite; if there are any, the four numbers above are infinite.
+    """
+
+    calibrator: str
+    metric: str
+    size: int
+    value: float
+    deviation: float
+    change: float
+    change_deviation: float
+    n_infinite: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LearningCurve(Readable):
+    """Quality against the number of rows that calibrators are fitted to.
+
+    Attributes
+    ----------
+    calibrators, metrics : tuple of str
+    sizes : tuple of int
+    n_repeats : int
+    n_held_out : int
+        Number of rows on which each repeat is judged.
+    baseline : mapping of str to float
+        Every metric of the uncalibrated predictions: its mean over the held-out rows of all repeats.
+    points : tuple of LearningPoint
+        Calibrator after calibrator, metric after metric, by size.
+    settings : mapping
+        Seed, version.
+    """
+
+    calibrators: tuple[str, ...]
+    metrics: tuple[str, ...]
+    sizes: tuple[int, ...]
+    n_repeats: int
+    n_held_out: int
+    baseline: Mapping[str, float]
+    points: tuple[LearningPoint, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def of(self, calibrator: str, metric: str) -> tuple[LearningPoint, ...]:
+        """Return the points of this calibrator and metric, by size."""
+        start = (self.calibrators.index(calibrator) * len(self.metrics) + self.metrics.index(metric)) * len(self.sizes)
+        return self.points[start : start + len(self.sizes)]

@@ -5,19 +5,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant._border.numerals import bare_pvalue, is_at
+from calibrant._border.numerals import is_at
 from calibrant._border.types import FloatArray
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.estimate import Description, Estimate, ScoreDecomposition
-from calibrant.results.omnibus_parts import parts_in_words
-from calibrant.results.readable import Readable, main_rows
-from calibrant.results.verdict import Verdict
+from calibrant.results.ranking import ROCOutline
+from calibrant.results.readable import Readable
 
 if TYPE_CHECKING:
     from calibrant.results.forecasts import ForecastAssessment
-    from calibrant.results.ranking import ROCOutline
-    from calibrant.results.svg import Element
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -50,19 +47,6 @@ class TestResult(Readable):
     details: Mapping[str, Any] = field(default_factory=dict)
     about: Description | None = None
 
-    def _printed(self) -> list[tuple[str, str]]:
-        rows = dict(super()._printed())
-        first = {"test": rows.pop("name"), "p-value": bare_pvalue(self.pvalue, smallest_pvalue(self))}
-        left = {name: text for name, text in rows.items() if name not in ("pvalue", "null", "about")}
-        if "parts" in self.details:
-            left = {name: text for name, text in left.items() if name != "details"} | parts_in_words(self.details)
-        return [*(first | left).items()]
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.test(self)
-
 
 def smallest_pvalue(test: TestResult) -> float | None:
     """Return the smallest p-value that the test can give, even if its redraws were not kept; None if not known."""
@@ -70,6 +54,84 @@ def smallest_pvalue(test: TestResult) -> float | None:
     if known is not None:
         return float(known)
     return None if test.null is None else 1 / (1 + len(test.null))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Verdict(Readable):
+    """Whether predictions are calibrated, in words and numbers: what a person reads first.
+
+    Attributes
+    ----------
+    code : {"calibrated", "consistent", "over-confident", "under-confident", "biased", "miscalibrated"}
+        "calibrated": nothing was found, and the error is shown to lie within the tolerance. "consistent": nothing was
+        found, but the rows are too few to say more. The others name the direction of what was found.
+    headline : str
+        One sentence.
+    explanation : str
+        The numbers behind it, in words.
+    error : float
+        The calibration error: the debiased root mean square over bins of equal mass ("rms-debiased"), of the
+        probability of class 1 for two classes, of the confidence for more; for forecasts, MACE.
+    expected : float
+        Its mean if the model were perfectly calibrated.
+    detectable : float
+        Errors below this could be chance with this number of rows.
+    gap : float
+        Mean confidence minus accuracy; for two classes, mean probability of class 1 minus its frequency; for forecasts,
+        90% minus the share of targets in central 90% intervals.
+    pvalue : float
+        The p-value of the exact test.
+    level : float
+        Miscalibration counts as found if the p-value is at most this.
+    low, high : float or None
+        95% limits of the error; None if no limits of known coverage exist.
+    reason : str
+        Why there are no limits.
+    size : {"within tolerance", "beyond tolerance", "not known"}
+        Whether both limits are at most the tolerance, both are above it, or neither.
+    tolerance : float
+        The largest error that does not matter.
+    gave_away : str
+        What the test found, in words such as "the slope" or "class Shirt"; empty if nothing was found.
+    part : str
+        The part of the test that these words are about, by its name in the details of the test.
+    slope : float or None
+        For two classes, the slope of recalibrated log-odds: below 1 the predictions are too extreme, above 1 too
+        timid. None if no finite slope fits.
+    """
+
+    code: str
+    headline: str
+    explanation: str
+    error: float
+    expected: float
+    detectable: float
+    gap: float
+    pvalue: float
+    level: float
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+    size: str = "not known"
+    tolerance: float = 0.02
+    gave_away: str = ""
+    part: str = ""
+    slope: float | None = None
+
+
+def state(verdict: Verdict) -> str:
+    """Return the state of a verdict: "good", "unclear" or "bad", by the size of the error rather than by its p-value.
+
+    Examples
+    --------
+    >>> numbers = dict(error=0.04, expected=0.01, detectable=0.02, gap=0.0, pvalue=0.001, level=0.05)
+    >>> words = dict(code="over-confident", headline="", explanation="")
+    >>> state(Verdict(**words, **numbers, size="beyond tolerance")), state(Verdict(**words, **numbers))
+    ('bad', 'unclear')
+    """
+    if verdict.code == "calibrated":
+        return "good"
+    return "bad" if verdict.size == "beyond tolerance" else "unclear"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -147,19 +209,11 @@ class Assessment(Readable):
     curves: Mapping[str, ReliabilityCurve] = field(default_factory=dict)
     cumulative: CumulativeCurve | None = None
     decompositions: tuple[ScoreDecomposition, ...] = ()
-    ranking: "ROCOutline | None" = None
+    ranking: ROCOutline | None = None
     classwise: ClasswiseCurves | None = None
     adjusted: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     tests: Mapping[str, TestResult] = field(default_factory=dict)
-
-    def _printed(self) -> list[tuple[str, str]]:
-        return main_rows(self, self.intervals)
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.assessment(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -181,11 +235,6 @@ class Page(Readable):
     assessments: "Mapping[str, Assessment | ForecastAssessment]"
     path: Path | None = None
     html: str
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.page(self)
 
 
 def smallest_adjusted(assessment: "Assessment | ForecastAssessment") -> float | None:

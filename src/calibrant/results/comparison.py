@@ -1,23 +1,12 @@
 """Confidence limits of metrics, and comparisons of models."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from calibrant._border.numerals import count, counted, percent, significant, with_sign
-from calibrant.results.estimate import NONE, Description
+from calibrant.results.estimate import Description
 from calibrant.results.readable import Readable
-
-if TYPE_CHECKING:
-    from calibrant.results.svg import Element
-
-PERCENTILES = (
-    "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
-    "true one in 1 to 100 of 100 simulated data sets, of log loss and Brier score in 66 to 96 (docs/coverage.md)"
-)
-"""Simulated coverage of percentiles of paired differences, from the smallest to the largest share of any setting."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -57,11 +46,6 @@ class Interval(Readable):
     details: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     metric: str = ""
-
-    def _printed(self) -> list[tuple[str, str]]:
-        """Return what is printed: the metric by its name in the table, and the range by chance in words."""
-        own = {"name": self.metric or self.name, "null": chance_in_words(self, partial(significant, digits=4))}
-        return [(key, own.get(key, text)) for key, text in super()._printed() if key != "metric"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -157,11 +141,6 @@ class Comparison(Readable):
     about: Mapping[str, Description] = field(default_factory=dict)
     one_bandwidth: tuple[str, ...] = ()
 
-    def _printed(self) -> list[tuple[str, str]]:
-        rows = [(key, "; ".join(_cell(self.entry(model, key)) for model in self.models)) for key in self.metrics]
-        note = f"minus {self.baseline}, on {counted(self.n_samples)}; * its {percent(self.level)} limits exclude 0"
-        return [*rows, ("in brackets", note), *([("groups", ", ".join(self.groups))] if self.groups else [])]
-
     def entry(self, model: str, metric: str) -> Compared:
         """Return the entry of this model and metric."""
         return self.entries[self.models.index(model) * len(self.metrics) + self.metrics.index(metric)]
@@ -169,45 +148,6 @@ class Comparison(Readable):
     def of(self, model: str) -> dict[str, float]:
         """Return the values of this model, by metric."""
         return {metric: self.entry(model, metric).value for metric in self.metrics}
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.comparison(self)
-
-
-def _cell(entry: Compared) -> str:
-    """Return the value of a model, and the difference from the baseline."""
-    difference = entry.difference
-    value = NONE if math.isnan(entry.value) else significant(entry.value, 4)
-    if difference is None or math.isnan(difference.value):
-        return f"{entry.model} {value}"
-    mark = "*" if difference.is_significant else ""
-    return f"{entry.model} {value} ({with_sign(difference.value)}{mark})"
-
-
-def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:
-    """Return, for each reason why there are no limits, the names of the results that it concerns."""
-    found: dict[str, dict[str, None]] = {}
-    for name, result in results:
-        if result is not None and result.reason:
-            found.setdefault(result.reason, {})[name] = None
-    return {reason: [*names] for reason, names in found.items()}
-
-
-def missing_differences(comparison: Comparison, named: Callable[[str], str] = str) -> dict[str, list[str]]:
-    """Return, for each reason, the metrics whose difference has no limits, with the models if not all are concerned.
-
-    `named` writes the name of a metric.
-    """
-    others = [model for model in comparison.models if model != comparison.baseline]
-    found: dict[str, list[str]] = {}
-    for metric in comparison.metrics:
-        by_model = ((model, comparison.entry(model, metric).difference) for model in others)
-        for reason, models in missing_limits(by_model).items():
-            which = "" if models == others else f" of {' and '.join(models)}"
-            found.setdefault(reason, []).append(named(metric) + which)
-    return found
 
 
 def known_limits(result: Interval | Difference | None) -> tuple[float, float] | None:
@@ -227,68 +167,6 @@ def shown_limits(result: Interval | Difference | None) -> tuple[float, ...]:
     """
     limits = known_limits(result)
     return () if limits is None or (limits[0] == limits[1] and math.isinf(limits[0])) else limits
-
-
-CALIBRATED = "95 of 100 data sets of a calibrated model"
-"""The data sets that a range by chance describes, in words."""
-
-
-def chance_in_words(result: Interval | None, written: Callable[[float], str]) -> str:
-    """Return the range by chance in words: up to a limit, or between two if both sides speak against calibration.
-
-    Examples
-    --------
-    >>> error = Interval(name="ECE()", value=0.03, low=None, high=None, level=0.95, method="none", null=(0.0, 0.02))
-    >>> chance_in_words(error, str)
-    'up to 0.02'
-    """
-    if result is None or result.null is None:
-        return ""
-    low, high = result.null
-    return f"up to {written(high)}" if low in (0.0, -math.inf) else f"{written(low)} to {written(high)}"
-
-
-def rule_in_words(comparison: Comparison) -> str:
-    """Say how far the rule for judging differences can be trusted; an empty text for the valid rule."""
-    return PERCENTILES if comparison.rule == "percentile" else ""
-
-
-def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable[[str], str] = str) -> str:
-    """Say how the limits of differences were computed: by formulas, or by bootstrap samples of `drawn`.
-
-    `named` writes the name of a metric.
-
-    Examples
-    --------
-    >>> from calibrant import Predictions, compare
-    >>> vague = Predictions([0.6, 0.6, 0.4, 0.4] * 10, labels=[1, 1, 0, 0] * 10)
-    >>> sharp = Predictions([0.9, 0.8, 0.2, 0.1] * 10, labels=[1, 1, 0, 0] * 10)
-    >>> limits_in_words(compare({"vague": vague, "sharp": sharp}, ["brier"]))
-    'intervals by formulas for paired rows'
-    """
-    found = ((entry.metric, entry.difference) for entry in comparison.entries)
-    methods = {metric: one.method for metric, one in found if one is not None and known_limits(one)}
-    resampled = [named(metric) for metric, method in methods.items() if method == "percentile"]
-    samples = f"{count(comparison.n_resamples)} bootstrap samples of {drawn}"
-    if not resampled:
-        return f"intervals by formulas for paired {drawn}"
-    if len(resampled) == len(methods):
-        return f"intervals by {samples}"
-    return f"intervals by formulas for paired {drawn}, of {', '.join(resampled)} by {samples}"
-
-
-def bandwidth_in_words(comparison: Comparison, named: Callable[[str], str] = str) -> str:
-    """Say which metrics use the bandwidth of the baseline for all models.
-
-    Examples
-    --------
-    >>> from calibrant import Predictions, compare
-    >>> p = Predictions([0.6, 0.7, 0.4, 0.3] * 10, labels=[1, 1, 0, 0] * 10)
-    >>> bandwidth_in_words(compare({"one": p, "other": p}, ["brier", "kde-ece"]))
-    'kde-ece: with one bandwidth for all models, that of one'
-    """
-    shared = ", ".join(map(named, comparison.one_bandwidth))
-    return f"{shared}: with one bandwidth for all models, that of {comparison.baseline}" if shared else ""
 
 
 def favours(entry: Compared) -> int:

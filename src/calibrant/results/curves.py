@@ -1,14 +1,11 @@
 """Reliability curves."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.estimate import Estimate
 from calibrant.results.readable import Readable
-
-if TYPE_CHECKING:
-    from calibrant.results.svg import Element
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -75,11 +72,6 @@ class ReliabilityCurve(Readable):
     error: Estimate | None = None
     histogram: OutcomeHistogram | None = None
 
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook, sketches
-
-        return [sketches.reliability(self), *notebook.all_fields(self, drawn=True)]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ClasswiseCurves(Readable):
@@ -97,11 +89,6 @@ class ClasswiseCurves(Readable):
     names: tuple[str, ...]
     curves: tuple[ReliabilityCurve, ...]
     average: ReliabilityCurve
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.classwise(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -169,8 +156,3 @@ class CumulativeCurve(Readable):
     n_samples: int
     n_distinct: int
     view: Literal["class", "top-label"] = "class"
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook, sketches
-
-        return [sketches.cumulative(self), *notebook.all_fields(self, drawn=True)]

@@ -1,14 +1,10 @@
 """Results of measuring: values with details and cautions, parts of scores, and certified values."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from calibrant._border.numerals import count, counted, significant
-from calibrant.results.readable import Readable, aligned
-
-if TYPE_CHECKING:
-    from calibrant.results.svg import Element
+from calibrant.results.readable import Readable
 
 OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
 """Suffixes of averages over classes. For two classes they are not shown first: class 1 determines class 0."""
@@ -62,11 +58,6 @@ class Estimate(Readable):
     value: float
     details: Mapping[str, Any] = field(default_factory=dict)
     about: Description | None = None
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.estimate(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -159,32 +150,6 @@ class Measures(Readable, Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.estimates)
 
-    def __repr__(self) -> str:
-        named = self.estimates.items()
-        rows = [(name, NONE if is_without_value(one) else significant(one.value, 4)) for name, one in named]
-        notes = [f"\n  ({words})" for words in (*fit_caveats(named), *cautions(named))]
-        return aligned(f"Measures of {counted(self.n_samples)}", rows) + "".join(notes)
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.measures(self)
-
-
-def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:
-    """Return the caution of each estimate whose metric has one, beginning with its name.
-
-    Examples
-    --------
-    >>> about = Description(label="Brier score", caution="is a sum")
-    >>> cautions([("brier", Estimate(name="Brier()", value=0.5, about=about))])
-    ['brier is a sum']
-    """
-    return [f"{name} {estimate.about.caution}" for name, estimate in named if estimate.about and estimate.about.caution]
-
-
-NONE = "no value"
-"""Shown in place of a missing number."""
 
 MOST_LISTED = 5
 """The largest number of rows that are named."""
@@ -215,63 +180,6 @@ ZERO_ANYWAY = "0 whatever is observed, as no two rows share a bin"
 """What such an error is worth."""
 
 
-def is_without_value(estimate: Estimate) -> bool:
-    """Return whether an estimate has no value."""
-    return bool(why_without_value(estimate))
-
-
 def why_without_value(estimate: Estimate) -> str:
     """Return why an estimate has no value; empty if it has one."""
     return next((why for detail, why in WITHOUT_VALUE.items() if estimate.details.get(detail)), "")
-
-
-def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
-    """Say which coefficients have no value or depend on wrong predictions of 0 and 1, and which errors must be 0.
-
-    Examples
-    --------
-    >>> fit_caveats([("slope", Estimate(name="CoxSlope()", value=0.1, details={"refuted": 2}))])[0][:49]
-    'slope depends on how 2 wrong predictions of 0 or '
-    """
-    missing, refuted, zero = dict[str, list[str]](), dict[int, list[str]](), list[str]()
-    for name, estimate in named:
-        if is_without_value(estimate):
-            missing.setdefault(why_without_value(estimate), []).append(name)
-        elif wrong := estimate.details.get(REFUTED):
-            refuted.setdefault(wrong, []).append(name)
-        elif estimate.details.get(UNPAIRED):
-            zero.append(name)
-    notes = [f"no value for {', '.join(names)}: {why}" for why, names in missing.items()]
-    notes += [f"{name} is {ZERO_ANYWAY}" for name in zero]
-    for wrong, names in refuted.items():
-        depend = "depends" if len(names) == 1 else "depend"
-        notes.append(
-            f"{', '.join(names)} {depend} on how {counted(wrong, 'wrong prediction')} of 0 or 1 (to within 1e-12) "
-            f"{'is' if wrong == 1 else 'are'} treated: they are given log-odds of -27.6 or 27.6, and each outweighs "
-            "many rows"
-        )
-    return notes
-
-
-def infinity_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
-    """Say which rows make a score infinite.
-
-    Examples
-    --------
-    >>> infinity_caveats([("nll", Estimate(name="NLL()", value=9.9, details={"infinite_rows": 1, "first_rows": (4,)}))])
-    ['nll is infinite: what was observed in 1 row was given probability 0 (row 5, counted from 1)']
-    """
-    return [
-        f"{name} is infinite: what was observed in {counted(rows)} was given probability 0{_which(estimate)}"
-        for name, estimate in named
-        if (rows := estimate.details.get("infinite_rows"))
-    ]
-
-
-def _which(estimate: Estimate) -> str:
-    first = [str(row + 1) for row in estimate.details.get("first_rows", ())]
-    more = estimate.details["infinite_rows"] - len(first)
-    if not first:
-        return ""
-    rest = f" and {count(more)} more" if more else ""
-    return f" (row{'s' if len(first) > 1 else ''} {', '.join(first)}{rest}, counted from 1)"

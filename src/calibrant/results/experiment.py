@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from calibrant._border.types import FloatArray
+from calibrant.results.advice import LearningCurve
 from calibrant.results.comparison import Comparison
-from calibrant.results.learning import LearningCurve
 from calibrant.results.readable import Readable
 
 

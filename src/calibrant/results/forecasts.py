@@ -1,19 +1,13 @@
 """Results about predictive distributions."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from calibrant._border.numerals import percent
 from calibrant._border.types import FloatArray, IntArray
+from calibrant.results.assessment import TestResult, Verdict
+from calibrant.results.comparison import Interval
 from calibrant.results.estimate import Estimate
-from calibrant.results.readable import Readable, main_rows
-
-if TYPE_CHECKING:
-    from calibrant.results.assessment import TestResult
-    from calibrant.results.comparison import Interval
-    from calibrant.results.svg import Element
-    from calibrant.results.verdict import Verdict
+from calibrant.results.readable import Readable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -46,11 +40,6 @@ class PITHistogram(Readable):
     n_samples: int
     level: float
 
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook, sketches
-
-        return [sketches.transforms(self), *notebook.all_fields(self, drawn=True)]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class QuantileCurve(Readable):
@@ -78,11 +67,6 @@ class QuantileCurve(Readable):
     n_samples: int
     level: float
     form: str
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook, sketches
-
-        return [sketches.quantiles(self), *notebook.all_fields(self, drawn=True)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -170,48 +154,17 @@ class ForecastAssessment(Readable):
     n_samples: int
     law: str
     n_dimensions: int
-    verdict: "Verdict"
+    verdict: Verdict
     metrics: Mapping[str, Estimate]
-    test: "TestResult"
+    test: TestResult
     pit: PITHistogram | None = None
     quantiles: QuantileCurve | None = None
     intervals: QuantileCurve | None = None
     spread: SpreadCurve | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
-    limits: Mapping[str, "Interval"] = field(default_factory=dict)
+    limits: Mapping[str, Interval] = field(default_factory=dict)
     groups: Mapping[str, "ForecastAssessment"] = field(default_factory=dict)
     adjusted: Mapping[str, float] = field(default_factory=dict)
-
-    def _printed(self) -> list[tuple[str, str]]:
-        return main_rows(self, self.limits)
-
-    def _in_notebook(self) -> "list[Element]":
-        from calibrant.results import notebook
-
-        return notebook.assessment(self)
-
-
-def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named: Callable[[str], str]) -> list[str]:
-    """Explain the limits and the intervals behind the metrics shown; `named` writes the name of a metric."""
-    notes = wide_limits(((key, assessment.limits.get(key)) for key in shown), named)
-    for key in shown:
-        if key == "interval-coverage" and assessment.law == "Samples":
-            notes.append(
-                f"{named(key)} is that of intervals between quantiles of the members; even for calibrated ensembles, "
-                "these hold fewer targets than the intervals by rank in the verdict"
-            )
-    return notes
-
-
-def wide_limits(limits: Iterable[tuple[str, "Interval | None"]], named: Callable[[str], str]) -> list[str]:
-    """Say which limits may hold with more than their level, if any; `named` writes the name of a metric."""
-    wide = {key: known.level for key, known in limits if known is not None and known.method == AT_LEAST}
-    if not wide:
-        return []
-    names, (level, *_) = "; ".join(map(named, wide)), wide.values()
-    return [
-        f"the limits of {names} hold with a probability of at least {percent(level)}, so they are wider than others"
-    ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -251,3 +204,94 @@ class PredictionIntervals(Readable):
     n_fitted: IntArray
     n_effective: float
     n_empty: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CoveredPart(Readable):
+    """How many targets of a group, or of all rows, their intervals hold.
+
+    Attributes
+    ----------
+    name : str
+        Name of the group; empty for all rows.
+    n_fitted, n_samples : int
+        Number of rows of the fit, and of rows that are judged.
+    before : float
+        Share of the targets in the forecasts' own central intervals of this level.
+    covered : float
+        Share of the targets in the fitted intervals.
+    low, high : float or None
+        Range of `covered` in 95 % of all cases if the promise holds; None where its law is not known.
+    width_before, width : float
+        Median widths; infinite if there were too few rows for the level.
+    pvalue : float or None
+        Probability that at most this share is covered if the promise holds; None where the law is not known.
+    """
+
+    name: str
+    n_fitted: int
+    n_samples: int
+    before: float
+    covered: float
+    low: float | None
+    high: float | None
+    width_before: float
+    width: float
+    pvalue: float | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DrawnIntervals(Readable):
+    """A few rows to draw, from the lowest to the highest forecast.
+
+    Attributes
+    ----------
+    target : ndarray of shape (m,)
+    low_before, high_before : ndarray of shape (m,)
+        Ends of the forecasts' own intervals.
+    low, high : ndarray of shape (m,)
+        Ends of the fitted intervals.
+    """
+
+    target: FloatArray
+    low_before: FloatArray
+    high_before: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class IntervalCheck(Readable):
+    """Whether prediction intervals keep their promise on rows that they were not fitted to.
+
+    Attributes
+    ----------
+    headline : str
+    method : str
+    level : float
+        The promised coverage.
+    confidence : float or None
+        Confidence with which this fit reaches the level; None if fits reach it on average.
+    guarantee : str
+        "marginal coverage", "per group" or "none".
+    total : CoveredPart
+        All rows that are judged.
+    parts : tuple of CoveredPart
+        One per group; empty without groups.
+    pvalue : float or None
+        The p-value of coverage below the promise, adjusted for the number of groups.
+    reason : str
+        Why there is no p-value, if there is none.
+    rows : DrawnIntervals
+    """
+
+    headline: str
+    method: str
+    level: float
+    confidence: float | None
+    guarantee: str
+    total: CoveredPart
+    parts: tuple[CoveredPart, ...]
+    pvalue: float | None
+    reason: str
+    rows: DrawnIntervals

@@ -256,10 +256,3 @@ class GroupFix(Readable):
     bar: float
     n_candidates: int
     n_samples: int
-
-    def _printed(self) -> list[tuple[str, str]]:
-        """Return the steps one by one."""
-        steps = [(f"step {number}", step.headline) for number, step in enumerate(self.steps, 1)]
-        last = [("then", f"log-odds times {significant(self.slope, 4)}")] if self.steps else []
-        bar = f"|z| above {decimals(self.bar, 2)}, {counted(self.n_samples)}"
-        return [("outcome", self.headline), *steps, *last, ("entry", bar)]

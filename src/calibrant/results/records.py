@@ -69,8 +69,7 @@ def _columns(result: object) -> dict[str, list[object]]:
         return _points(result)
     if isinstance(result, ClasswiseCurves):
         return _long(result)
-    from calibrant.results.advice import Recommendation
-    from calibrant.results.learning import LearningCurve
+    from calibrant.results.advice import LearningCurve, Recommendation
 
     if isinstance(result, (LearningCurve, Recommendation)):
         return _columns(result.points if isinstance(result, LearningCurve) else result.candidates)

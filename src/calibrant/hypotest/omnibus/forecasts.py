@@ -14,7 +14,7 @@ from calibrant.hypotest.omnibus.revealed import LEVEL
 from calibrant.hypotest.omnibus.transforms import Transforms, all_transforms
 from calibrant.results import TestResult
 from calibrant.results.forecasts import MEASURED, TIES
-from calibrant.results.omnibus_parts import TestedPart, TestedParts, part_name
+from calibrant.results.words.parts import TestedPart, TestedParts, part_name
 
 BROKEN = "broken at random by numbers derived from the data"
 """How ties are broken: regardless of the seed, so that all commands break them alike."""

@@ -23,7 +23,7 @@ from calibrant.hypotest.omnibus.revealed import LEVEL, with_names
 from calibrant.hypotest.omnibus.statistic import SPREAD, Evidence, ImpossibleEvidence, Part
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
-from calibrant.results.omnibus_parts import TestedPart
+from calibrant.results.words.parts import TestedPart
 
 CELLS = 500_000
 """Approximate number of labels per block."""

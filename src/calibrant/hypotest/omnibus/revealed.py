@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calibrant.hypotest.omnibus.facts import SIGNIFICANT_Z, Facts, facts_of, kind_of
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
-from calibrant.results.omnibus_parts import PARTS, TestedParts, part_name
+from calibrant.results.words.parts import PARTS, TestedParts, part_name
 
 LEVEL = 0.05
 """A p-value at or below this speaks against calibration."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from calibrant.results import svg
-from calibrant.results.reliability_figure import Kind, ReliabilityFigure, Strip
-from calibrant.results.svg import Element, Scale, element
+from calibrant.results.drawing import svg
+from calibrant.results.drawing.reliability import Kind, ReliabilityFigure, Strip
+from calibrant.results.drawing.svg import Element, Scale, element
 
 LINES: dict[Kind, str] = {"faint": "curve vague", "plain": "curve", "off": "curve strong"}
 """CSS classes of the stretches of a curve."""

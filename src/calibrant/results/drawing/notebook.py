@@ -1,30 +1,27 @@
 """What results show in notebooks: small tables, without style sheet, script or template engine.
 
-All text is escaped. Each kind of result names its function here in `Readable._in_notebook`; others show their fields.
+All text is escaped.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from calibrant._border import numerals as text
-from calibrant.results import names
-from calibrant.results.drawing import worst_first
-from calibrant.results.omnibus_parts import parts_in_words
-from calibrant.results.svg import Element, element
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    from calibrant.results.advice import ForecastRecommendation, Recommendation
-    from calibrant.results.assessment import Assessment, Page, TestResult
-    from calibrant.results.comparison import Comparison
-    from calibrant.results.curves import ClasswiseCurves
-    from calibrant.results.estimate import Estimate, Measures
-    from calibrant.results.forecasts import ForecastAssessment
-    from calibrant.results.learning import LearningCurve
+from calibrant.results.advice import ForecastRecommendation, LearningCurve, Recommendation
+from calibrant.results.assessment import Assessment, Page, TestResult, Verdict
+from calibrant.results.comparison import Comparison
+from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
+from calibrant.results.drawing import sketches
+from calibrant.results.drawing.reliability import worst_first
+from calibrant.results.drawing.svg import Element, element
+from calibrant.results.estimate import Estimate, Measures
+from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve
+from calibrant.results.readable import Readable
+from calibrant.results.words import names
+from calibrant.results.words.parts import parts_in_words
 
 FEW_METRICS = 6
 """Number of metrics that an assessment shows at first."""
@@ -72,26 +69,25 @@ def _described(value: object) -> str:
     return type(value).__name__
 
 
-def all_fields(result: "DataclassInstance", *, drawn: bool = False) -> list[Element]:
-    """Show the fields; below a figure, only what the figure does not say."""
+def _fields(result: Readable, *, without_long: bool) -> Element:
+    """Show the fields; below a figure, without those that it shows."""
     values = {f.name: getattr(result, f.name) for f in fields(result) if f.name != "details"}
-    rows = [(key, _value(value)) for key, value in values.items() if not (drawn and _is_long(value))]
+    rows = [(key, _value(value)) for key, value in values.items() if not (without_long and _is_long(value))]
     rows += [(str(key), _value(value)) for key, value in getattr(result, "details", {}).items()]
-    return [_table((type(result).__name__, ""), rows)]
+    return _table((type(result).__name__, ""), rows)
 
 
 def _is_long(value: object) -> bool:
-    """Return whether a value is too long to be written out."""
     return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))
 
 
-def estimate(result: "Estimate") -> list[Element]:
+def _estimate(result: Estimate) -> list[Element]:
     """Show the value and its details."""
     rows = [(result.name, _value(result.value)), *((str(k), _value(v)) for k, v in result.details.items())]
     return [_table(("metric", "value"), rows)]
 
 
-def test(result: "TestResult") -> list[Element]:
+def _test(result: TestResult) -> list[Element]:
     """Show the p-value, and what the statistic is made of."""
     smallest = result.details.get("smallest_pvalue")
     rows = [
@@ -107,13 +103,13 @@ def test(result: "TestResult") -> list[Element]:
     return [_table(("TestResult", ""), rows)]
 
 
-def sentences(headline: str, *others: str) -> list[Element]:
+def _sentences(headline: str, *others: str) -> list[Element]:
     """Show a bold sentence and others below it."""
     bold = element("p", element("b", names.printable(headline)))
     return [bold, *(element("p", names.printable(other)) for other in others if other)]
 
 
-def _metrics(metrics: Mapping[str, "Estimate"]) -> list[Element]:
+def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
     """Show the first few metrics, and all on request; nothing where none was computed."""
     if not metrics:
         return []
@@ -125,26 +121,29 @@ def _metrics(metrics: Mapping[str, "Estimate"]) -> list[Element]:
     return [_table(head, rows[:FEW_METRICS]), more]
 
 
-def measures(result: "Measures") -> list[Element]:
+def _measures(result: Measures) -> list[Element]:
     """Show the metrics with their values."""
     return [_table(("metric", "value"), [(name, _value(value)) for name, value in result.items()])]
 
 
-def page(result: "Page") -> list[Element]:
+def _verdict(result: Verdict) -> list[Element]:
+    return _sentences(result.headline, result.explanation)
+
+
+def _page(result: Page) -> list[Element]:
     """Show the page in a sandboxed frame, which cannot reach the notebook."""
     style = "width: 100%; height: 40em; border: 1px solid #ccc"
     sandbox = "allow-scripts allow-downloads"
     return [element("iframe", "", srcdoc=result.html, sandbox=sandbox, style=style, title=result.title)]
 
 
-def assessment(result: "Assessment | ForecastAssessment") -> list[Element]:
+def _assessment(result: Assessment | ForecastAssessment) -> list[Element]:
     """Show the verdict and the first metrics."""
     title = element("p", f"{names.name(result.name)}: {text.count(result.n_samples)} rows")
-    said = sentences(result.verdict.headline, result.verdict.explanation)
-    return [title, *said, *_metrics(result.metrics)]
+    return [title, *_verdict(result.verdict), *_metrics(result.metrics)]
 
 
-def comparison(result: "Comparison") -> list[Element]:
+def _comparison(result: Comparison) -> list[Element]:
     """Show every metric of every model, with the difference from the baseline."""
     rows = []
     for metric in result.metrics:
@@ -163,7 +162,7 @@ def comparison(result: "Comparison") -> list[Element]:
     return [_table(("metric", *result.models), rows), element("p", note)]
 
 
-def recommendation(result: "Recommendation") -> list[Element]:
+def _recommendation(result: Recommendation) -> list[Element]:
     """Show the advice, its reasons and the candidates."""
     head = ("calibrator", f"loss ({result.score})", "accuracy", "ECE", "classes changed", "over doing nothing")
     rows = [
@@ -177,10 +176,10 @@ def recommendation(result: "Recommendation") -> list[Element]:
         )
         for one in result.candidates
     ]
-    return [*sentences(result.headline, *result.reasons), _table(head, rows)]
+    return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
 
 
-def forecast_recommendation(result: "ForecastRecommendation") -> list[Element]:
+def _forecast_recommendation(result: ForecastRecommendation) -> list[Element]:
     """Show the advice, its reasons and the candidates."""
     head = ("calibrator", f"loss ({result.score})", "MACE", "coverage of 90%", "over doing nothing")
     rows = [
@@ -193,17 +192,51 @@ def forecast_recommendation(result: "ForecastRecommendation") -> list[Element]:
         )
         for one in result.candidates
     ]
-    return [*sentences(result.headline, *result.reasons), _table(head, rows)]
+    return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
 
 
-def classwise(result: "ClasswiseCurves") -> list[Element]:
+def _classwise(result: ClasswiseCurves) -> list[Element]:
     """Show the error of every class, the largest first."""
     rows = [(result.names[k], _value(result.curves[k].error)) for k in worst_first(result.curves)]
     return [_table(("class", "error"), rows)]
 
 
-def learning(result: "LearningCurve") -> list[Element]:
+def _learning(result: LearningCurve) -> list[Element]:
     """Show the points of all curves."""
     head = ("calibrator", "metric", "rows", "value", "change")
     points = result.points
     return [_table(head, [(p.calibrator, p.metric, _value(p.size), _value(p.value), _value(p.change)) for p in points])]
+
+
+TABLES: dict[type[Readable], Callable[[Any], list[Element]]] = {
+    Estimate: _estimate,
+    Measures: _measures,
+    TestResult: _test,
+    Verdict: _verdict,
+    Assessment: _assessment,
+    ForecastAssessment: _assessment,
+    Page: _page,
+    Comparison: _comparison,
+    Recommendation: _recommendation,
+    ForecastRecommendation: _forecast_recommendation,
+    ClasswiseCurves: _classwise,
+    LearningCurve: _learning,
+}
+"""What is shown instead of the fields."""
+
+SKETCHES: dict[type[Readable], Callable[[Any], Element]] = {
+    ReliabilityCurve: sketches.reliability,
+    CumulativeCurve: sketches.cumulative,
+    PITHistogram: sketches.transforms,
+    QuantileCurve: sketches.quantiles,
+}
+"""The figures above the fields."""
+
+
+def shown(result: Readable) -> Element:
+    """Return what a notebook shows of a result: tables of its own, or its fields, below a figure if there is one."""
+    for kind, show in TABLES.items():
+        if isinstance(result, kind):
+            return element("div", *show(result))
+    figures = [draw(result) for kind, draw in SKETCHES.items() if isinstance(result, kind)]
+    return element("div", *figures, _fields(result, without_long=bool(figures)))

@@ -1,18 +1,119 @@
-"""The geometry of a reliability figure in data coordinates, which the page, notebooks and matplotlib draw."""
+"""What all drawings of reliability curves share: geometry in data coordinates, words, and points that are off or vague.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+The page, notebooks and matplotlib draw what stands here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-from calibrant._border.numerals import percent
+from calibrant._border.numerals import number, percent
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant.results.drawing import is_dense, judged_points, limits_label, runs
+from calibrant.results.curves import ReliabilityCurve
 
-if TYPE_CHECKING:
-    from calibrant.results.curves import ReliabilityCurve
+MANY_POINTS = 40
+"""From here on a curve is a line with a band: markers and whiskers would run together."""
+
+VAGUE = 0.3
+"""Points with a wider confidence interval are drawn faintly: few rows stand behind them, yet they catch the eye."""
+
+LIMITS = {"confidence": "interval", "consistency": "band"}
+"""What the limits of a curve are called, by the kind of its band."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a figure calls its axes, the two outcomes, and the sides of its diagonal."""
+
+    horizontal: str
+    vertical: str
+    event: str
+    other: str
+    above: str
+    below: str
+
+
+WORDS = {
+    "class": Words(
+        "Predicted probability", "Observed frequency", "event", "no event", "predicted too low", "predicted too high"
+    ),
+    "top-label": Words(
+        "Confidence in the predicted class",
+        "How often it is right",
+        "right",
+        "wrong",
+        "under-confident",
+        "over-confident",
+    ),
+}
+"""By the view of a curve."""
+
+
+def words_of(curves: Iterable[ReliabilityCurve], *, tilted: bool = False) -> Words:
+    """Return the words of a figure: confidence only if all of its curves are about it.
+
+    A tilted figure shows the bias, prediction minus frequency: what was below the diagonal is above 0.
+    """
+    words = WORDS["top-label" if all(curve.view == "top-label" for curve in curves) else "class"]
+    if not tilted:
+        return words
+    return replace(words, vertical="Prediction minus frequency", above=words.below, below=words.above)
+
+
+def is_dense(curve: ReliabilityCurve) -> bool:
+    """Return whether the curve is drawn as a line rather than as points."""
+    return len(curve.predicted) >= MANY_POINTS
+
+
+def judged_points(curve: ReliabilityCurve) -> tuple[BoolArray, BoolArray]:
+    """Mark the points that speak against calibration, and those whose confidence interval says little."""
+    none = np.zeros(len(curve.predicted), dtype=bool)
+    if curve.low is None or curve.high is None:
+        return none, none
+    has_intervals = curve.band == "confidence"
+    reference = curve.predicted if has_intervals else curve.observed
+    off = (reference < curve.low) | (reference > curve.high)
+    return off, curve.high - curve.low > VAGUE if has_intervals else none
+
+
+def runs(marked: BoolArray) -> list[slice]:
+    """Return the runs of at least two consecutive marked points.
+
+    Examples
+    --------
+    >>> runs(np.array([True, False, True, True]))
+    [slice(2, 4, None)]
+    """
+    edges = np.flatnonzero(np.diff(marked, prepend=False, append=False))
+    return [slice(first, last) for first, last in edges.reshape(-1, 2).tolist() if last - first > 1]
+
+
+def limits_label(curve: ReliabilityCurve) -> str:
+    """Say what the limits of the curve are.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, reliability_curve
+    >>> limits_label(reliability_curve(Predictions([0.2, 0.4, 0.9], labels=[0, 1, 1])))
+    '95% confidence interval'
+    """
+    noun = "band" if is_dense(curve) else "interval"
+    return f"{percent(curve.level)} {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"
+
+
+def error_text(curve: ReliabilityCurve) -> str:
+    """Return the name and value of the curve's error; an empty text if it has none."""
+    return "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
+
+
+def worst_first(curves: Sequence[ReliabilityCurve]) -> list[int]:
+    """Return the indices of the curves by descending error; curves without an error come last."""
+    errors = [-1.0 if curve.error is None else curve.error.value for curve in curves]
+    return sorted(range(len(errors)), key=lambda i: -errors[i])
+
 
 FIRM = 0.98
 """The axis of a tilted figure fits the points nearest to 0 that stand for this share of the rows."""
@@ -56,9 +157,7 @@ class ReliabilityFigure:
     off_label: str
 
 
-def reliability_figure(
-    curve: "ReliabilityCurve", *, tilted: bool = False, end: float | None = None
-) -> ReliabilityFigure:
+def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: float | None = None) -> ReliabilityFigure:
     """Return the geometry of a curve.
 
     Parameters
@@ -101,7 +200,7 @@ def reliability_figure(
     )
 
 
-def _heights(curve: "ReliabilityCurve", *, tilted: bool) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+def _heights(curve: ReliabilityCurve, *, tilted: bool) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
     """Return the heights of the points, and of their limits."""
     if not tilted:
         return curve.observed, curve.low, curve.high
@@ -117,7 +216,7 @@ def _lines(off: BoolArray, vague: BoolArray, *, is_line: bool) -> Mapping[Kind, 
     return {"faint": whole if vague.any() else [], "plain": runs(~vague)}
 
 
-def tilted_end(curves: "Sequence[ReliabilityCurve]") -> float:
+def tilted_end(curves: Sequence[ReliabilityCurve]) -> float:
     """Return the end of the vertical axis of tilted figures, which fits the points of all curves that `FIRM` selects.
 
     Examples
@@ -131,7 +230,7 @@ def tilted_end(curves: "Sequence[ReliabilityCurve]") -> float:
     return max((reach for curve in curves for reach in _reaches(curve)), default=0.0) or 0.1
 
 
-def _reaches(curve: "ReliabilityCurve") -> tuple[float, float]:
+def _reaches(curve: ReliabilityCurve) -> tuple[float, float]:
     """Return the end of the axis that the points need, and the end that they need with their limits."""
     heights = [np.abs(h) for h in _heights(curve, tilted=True) if h is not None]
     return ROOM * _firm(heights[0], curve.weight), 1.1 * _firm(np.max(heights, axis=0), curve.weight)
@@ -158,7 +257,7 @@ class Strip:
     """The share of the rows in the tallest bar, as it is written beside it."""
 
 
-def spread(curve: "ReliabilityCurve") -> Strip:
+def spread(curve: ReliabilityCurve) -> Strip:
     """Return the distribution of the predictions.
 
     Heights are square roots, because nearly all rows of a confident model are at one end, and the others would vanish.

@@ -8,7 +8,7 @@ from functools import cache
 from html import escape
 
 from calibrant._border.numerals import decimals
-from calibrant.results.names import ESCAPES
+from calibrant.results.words.names import ESCAPES
 
 _UNSEEN = {code: seen for code, seen in ESCAPES.items() if chr(code) not in "\t\n"}
 _PLAIN = re.compile(r"[\w ,.:()/%#+-]*", re.ASCII).fullmatch

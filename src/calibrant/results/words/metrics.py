@@ -1,0 +1,189 @@
+"""Sentences about metrics and comparisons: what values and limits rest on, and why there are none."""
+
+import math
+from collections.abc import Callable, Collection, Iterable
+
+from calibrant._border.numerals import count, counted, percent
+from calibrant.results.comparison import Comparison, Difference, Interval, known_limits
+from calibrant.results.estimate import REFUTED, UNPAIRED, ZERO_ANYWAY, Estimate, why_without_value
+from calibrant.results.forecasts import AT_LEAST, ForecastAssessment
+
+PERCENTILES = (
+    "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
+    "true one in 1 to 100 of 100 simulated data sets, of log loss and Brier score in 66 to 96 (docs/coverage.md)"
+)
+"""Simulated coverage of percentiles of paired differences, from the smallest to the largest share of any setting."""
+
+
+def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:
+    """Return the caution of each estimate whose metric has one, beginning with its name.
+
+    Examples
+    --------
+    >>> from calibrant.results import Description
+    >>> about = Description(label="Brier score", caution="is a sum")
+    >>> cautions([("brier", Estimate(name="Brier()", value=0.5, about=about))])
+    ['brier is a sum']
+    """
+    return [f"{name} {estimate.about.caution}" for name, estimate in named if estimate.about and estimate.about.caution]
+
+
+def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
+    """Say which coefficients have no value or depend on wrong predictions of 0 and 1, and which errors must be 0.
+
+    Examples
+    --------
+    >>> fit_caveats([("slope", Estimate(name="CoxSlope()", value=0.1, details={"refuted": 2}))])[0][:49]
+    'slope depends on how 2 wrong predictions of 0 or '
+    """
+    missing, refuted, zero = dict[str, list[str]](), dict[int, list[str]](), list[str]()
+    for name, estimate in named:
+        if why := why_without_value(estimate):
+            missing.setdefault(why, []).append(name)
+        elif wrong := estimate.details.get(REFUTED):
+            refuted.setdefault(wrong, []).append(name)
+        elif estimate.details.get(UNPAIRED):
+            zero.append(name)
+    notes = [f"no value for {', '.join(names)}: {why}" for why, names in missing.items()]
+    notes += [f"{name} is {ZERO_ANYWAY}" for name in zero]
+    for wrong, names in refuted.items():
+        depend = "depends" if len(names) == 1 else "depend"
+        notes.append(
+            f"{', '.join(names)} {depend} on how {counted(wrong, 'wrong prediction')} of 0 or 1 (to within 1e-12) "
+            f"{'is' if wrong == 1 else 'are'} treated: they are given log-odds of -27.6 or 27.6, and each outweighs "
+            "many rows"
+        )
+    return notes
+
+
+def infinity_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
+    """Say which rows make a score infinite.
+
+    Examples
+    --------
+    >>> infinity_caveats([("nll", Estimate(name="NLL()", value=9.9, details={"infinite_rows": 1, "first_rows": (4,)}))])
+    ['nll is infinite: what was observed in 1 row was given probability 0 (row 5, counted from 1)']
+    """
+    return [
+        f"{name} is infinite: what was observed in {counted(rows)} was given probability 0{_which(estimate)}"
+        for name, estimate in named
+        if (rows := estimate.details.get("infinite_rows"))
+    ]
+
+
+def _which(estimate: Estimate) -> str:
+    first = [str(row + 1) for row in estimate.details.get("first_rows", ())]
+    more = estimate.details["infinite_rows"] - len(first)
+    if not first:
+        return ""
+    rest = f" and {count(more)} more" if more else ""
+    return f" (row{'s' if len(first) > 1 else ''} {', '.join(first)}{rest}, counted from 1)"
+
+
+def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named: Callable[[str], str]) -> list[str]:
+    """Explain the limits and the intervals behind the metrics shown; `named` writes the name of a metric."""
+    notes = wide_limits(((key, assessment.limits.get(key)) for key in shown), named)
+    for key in shown:
+        if key == "interval-coverage" and assessment.law == "Samples":
+            notes.append(
+                f"{named(key)} is that of intervals between quantiles of the members; even for calibrated ensembles, "
+                "these hold fewer targets than the intervals by rank in the verdict"
+            )
+    return notes
+
+
+def wide_limits(limits: Iterable[tuple[str, Interval | None]], named: Callable[[str], str]) -> list[str]:
+    """Say which limits may hold with more than their level, if any; `named` writes the name of a metric."""
+    wide = {key: known.level for key, known in limits if known is not None and known.method == AT_LEAST}
+    if not wide:
+        return []
+    names, (level, *_) = "; ".join(map(named, wide)), wide.values()
+    return [
+        f"the limits of {names} hold with a probability of at least {percent(level)}, so they are wider than others"
+    ]
+
+
+def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:
+    """Return, for each reason why there are no limits, the names of the results that it concerns."""
+    found: dict[str, dict[str, None]] = {}
+    for name, result in results:
+        if result is not None and result.reason:
+            found.setdefault(result.reason, {})[name] = None
+    return {reason: [*names] for reason, names in found.items()}
+
+
+def missing_differences(comparison: Comparison, named: Callable[[str], str] = str) -> dict[str, list[str]]:
+    """Return, for each reason, the metrics whose difference has no limits, with the models if not all are concerned.
+
+    `named` writes the name of a metric.
+    """
+    others = [model for model in comparison.models if model != comparison.baseline]
+    found: dict[str, list[str]] = {}
+    for metric in comparison.metrics:
+        by_model = ((model, comparison.entry(model, metric).difference) for model in others)
+        for reason, models in missing_limits(by_model).items():
+            which = "" if models == others else f" of {' and '.join(models)}"
+            found.setdefault(reason, []).append(named(metric) + which)
+    return found
+
+
+CALIBRATED = "95 of 100 data sets of a calibrated model"
+"""The data sets that a range by chance describes, in words."""
+
+
+def chance_in_words(result: Interval | None, written: Callable[[float], str]) -> str:
+    """Return the range by chance in words: up to a limit, or between two if both sides speak against calibration.
+
+    Examples
+    --------
+    >>> error = Interval(name="ECE()", value=0.03, low=None, high=None, level=0.95, method="none", null=(0.0, 0.02))
+    >>> chance_in_words(error, str)
+    'up to 0.02'
+    """
+    if result is None or result.null is None:
+        return ""
+    low, high = result.null
+    return f"up to {written(high)}" if low in (0.0, -math.inf) else f"{written(low)} to {written(high)}"
+
+
+def rule_in_words(comparison: Comparison) -> str:
+    """Say how far the rule for judging differences can be trusted; an empty text for the valid rule."""
+    return PERCENTILES if comparison.rule == "percentile" else ""
+
+
+def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable[[str], str] = str) -> str:
+    """Say how the limits of differences were computed: by formulas, or by bootstrap samples of `drawn`.
+
+    `named` writes the name of a metric.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, compare
+    >>> vague = Predictions([0.6, 0.6, 0.4, 0.4] * 10, labels=[1, 1, 0, 0] * 10)
+    >>> sharp = Predictions([0.9, 0.8, 0.2, 0.1] * 10, labels=[1, 1, 0, 0] * 10)
+    >>> limits_in_words(compare({"vague": vague, "sharp": sharp}, ["brier"]))
+    'intervals by formulas for paired rows'
+    """
+    found = ((entry.metric, entry.difference) for entry in comparison.entries)
+    methods = {metric: one.method for metric, one in found if one is not None and known_limits(one)}
+    resampled = [named(metric) for metric, method in methods.items() if method == "percentile"]
+    samples = f"{count(comparison.n_resamples)} bootstrap samples of {drawn}"
+    if not resampled:
+        return f"intervals by formulas for paired {drawn}"
+    if len(resampled) == len(methods):
+        return f"intervals by {samples}"
+    return f"intervals by formulas for paired {drawn}, of {', '.join(resampled)} by {samples}"
+
+
+def bandwidth_in_words(comparison: Comparison, named: Callable[[str], str] = str) -> str:
+    """Say which metrics use the bandwidth of the baseline for all models.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, compare
+    >>> p = Predictions([0.6, 0.7, 0.4, 0.3] * 10, labels=[1, 1, 0, 0] * 10)
+    >>> bandwidth_in_words(compare({"one": p, "other": p}, ["brier", "kde-ece"]))
+    'kde-ece: with one bandwidth for all models, that of one'
+    """
+    shared = ", ".join(map(named, comparison.one_bandwidth))
+    return f"{shared}: with one bandwidth for all models, that of {comparison.baseline}" if shared else ""
