@@ -16,9 +16,8 @@ from calibrant.calibrators import (
     irm,
     irova,
 )
-from calibrant.calibrators.combinations.ensemble import warn_unless_converged
+from calibrant.calibrators.fitting.mixtures import least_nll, least_square, warn_unless_converged
 from calibrant.calibrators.fitting.newton import minimise_nonnegative
-from calibrant.calibrators.fitting.simplex import least_nll, least_square
 from ensemble_cases import LOSSES, losses, mixed_loss, over_confident
 from naming import each
 from simulate import calibrated, draw_labels

@@ -25,12 +25,12 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.combinations.compose import Compose, composed, parse
 from calibrant.calibrators.combinations.ensemble import Ensemble
 from calibrant.calibrators.combinations.stack import StackedCalibration
+from calibrant.calibrators.multiclass.affine import DirichletCalibration, MatrixScaling, VectorScaling
 from calibrant.calibrators.multiclass.deep_order_preserving import DeepOrderPreserving
 from calibrant.calibrators.multiclass.ets import EnsembleTemperatureScaling
 from calibrant.calibrators.multiclass.guard import LaplaceGuard
 from calibrant.calibrators.multiclass.identity import Identity, Uniform
 from calibrant.calibrators.multiclass.joint import JointScaling
-from calibrant.calibrators.multiclass.matrix import DirichletCalibration, MatrixScaling, VectorScaling
 from calibrant.calibrators.multiclass.order_preserving import OrderPreserving
 from calibrant.calibrators.multiclass.prior_shift import PriorShift
 from calibrant.calibrators.multiclass.structured import StructuredScaling

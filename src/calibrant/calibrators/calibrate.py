@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, overload
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import check_is_fitted
-from calibrant.calibrators.inputs import check_order
-from calibrant.calibrators.raw_logits import check_has_logits
+from calibrant.calibrators.inputs import check_has_logits, check_order
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 

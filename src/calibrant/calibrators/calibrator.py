@@ -13,16 +13,19 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import keep_argmax, log_softmax, softmax
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.calibrators.inputs import (
+    RAW_LOGITS,
     advice_for_calibrators,
+    as_raw_logits,
+    check_has_logits,
     check_order,
     check_same_columns,
     columns_of,
+    refuse_raw_logits,
     string_names,
     warn_of_impossible_labels,
 )
 from calibrant.calibrators.names import CALIBRATORS
 from calibrant.calibrators.operations import Value, check_own
-from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 

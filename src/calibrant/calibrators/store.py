@@ -12,7 +12,7 @@ from calibrant._border.types import FloatArray
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import Estimator, check_is_fitted, check_learnt
-from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.calibrators.inputs import RAW_LOGITS
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _trial_scores(calibrator: Calibrator, k: int) -> FloatArray:
     """Return some rows to try: uniform ones, certain ones, and some in between."""
     if calibrator.scores == "raw":
         return np.linspace(-3.0, 3.0, 7)
-    if uses_raw_logits(calibrator):
+    if calibrator.scores == RAW_LOGITS:
         return np.vstack([np.zeros((1, k)), 9.0 * np.eye(min(k, 100), k) - 5.0])
     certain = np.eye(k)[sorted({0, 1, k // 2, k - 1})] if k < 10**4 else np.empty((0, k))
     probs = np.vstack([np.full((1, k), 1 / k), certain, 0.5 * certain + 0.5 / k])

@@ -268,7 +268,7 @@ def _calibrate(
     import numpy as np
 
     from calibrant._core.threads import in_order
-    from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
+    from calibrant.calibrators.inputs import RAW_LOGITS, as_raw_logits
     from calibrant.groups import GroupBoosting
     from calibrant.predictions import row_blocks
 
@@ -280,7 +280,7 @@ def _calibrate(
         probs = calibrator.predict_proba(scores, read[1])
         before[:] = np.log(probs) if source.logits else probs
         return
-    if uses_raw_logits(calibrator):
+    if calibrator.scores == RAW_LOGITS:
         scores = as_raw_logits(read[0])
     else:
         calibrator.set_params(scores="logits" if source.logits else "probs")

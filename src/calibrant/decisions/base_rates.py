@@ -9,8 +9,8 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant._core.roots import root
+from calibrant.calibrators.fitting.mixtures import least_nll, mixture_loss
 from calibrant.calibrators.fitting.newton import minimise_nonnegative
-from calibrant.calibrators.fitting.simplex import least_nll, mixture_loss
 from calibrant.calibrators.multiclass.prior_shift import as_rates
 from calibrant.decisions.base_rate import ASSUMPTION, KNOWN, read_rows
 from calibrant.exceptions import InputError

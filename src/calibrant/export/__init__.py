@@ -6,7 +6,7 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import check_is_fitted
-from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.calibrators.inputs import RAW_LOGITS
 
 if TYPE_CHECKING:
     from calibrant.export.torch_module import CalibrationModule
@@ -81,6 +81,6 @@ def _program(calibrator: Calibrator) -> ops.Program:
 
 def _inputs(calibrator: Calibrator, scores: ops.Value) -> ops.Value:
     """Return the input of the outermost map: log-probabilities, or unchanged raw logits."""
-    if uses_raw_logits(calibrator):
+    if calibrator.scores == RAW_LOGITS:
         return scores
     return ops.log_softmax(scores) if calibrator.scores == "logits" else (scores / scores.total()).log()

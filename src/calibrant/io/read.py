@@ -113,7 +113,7 @@ def read_raw_logits(path: Paths, **options: Unpack[ReadOptions]) -> tuple[Predic
     ndarray of shape (n, K)
         Finite logits, for calibrators with ``scores="raw-logits"``.
     """
-    from calibrant.calibrators.raw_logits import as_raw_logits
+    from calibrant.calibrators.inputs import as_raw_logits
 
     options["logits"] = True
     request, paths = Request(**options), as_paths(path)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -63,14 +63,12 @@ class BBQ(BinaryCalibrator):
     ([1], [0.5])
     """
 
-    kind: ClassVar[Literal["binning"]] = "binning"
-    n_parameters: ClassVar[str] = "of the order of n^(2/3)"
-    data_efficiency: ClassVar[Literal["medium"]] = "medium"
-    expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "The map need not be monotone and there are thousands of rows."
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("edges_", "probabilities_"), partial(are_steps, more=-1, rising=False), STEPS),
-    )
+    kind = "binning"
+    n_parameters = "of the order of n^(2/3)"
+    data_efficiency = "medium"
+    expressiveness = "high"
+    use_when = "The map need not be monotone and there are thousands of rows."
+    rules = (Rule(("edges_", "probabilities_"), partial(are_steps, more=-1, rising=False), STEPS),)
 
     def __init__(
         self, spread: float = 10.0, strength: float = 2.0, scores: Literal["probs", "logits"] = "probs"

@@ -1,14 +1,15 @@
 """Beta calibration."""
 
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import softplus
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary.logistic import LogisticCalibrator, LogisticFit, fit_logistic
+from calibrant.calibrators.binary.platt import LogisticCalibrator
 from calibrant.calibrators.fitting.log_odds import bounded, bounded_operations
+from calibrant.calibrators.fitting.logistic import LogisticFit, fit_logistic
 from calibrant.calibrators.rules import Rule, are_finite, are_not_negative
 from calibrant.exceptions import InputError
 
@@ -50,11 +51,11 @@ class BetaCalibration(LogisticCalibrator):
     [0.333, 0.5, 0.667]
     """
 
-    n_parameters: ClassVar[str] = "3"
-    data_efficiency: ClassVar[Literal["high"]] = "high"
-    expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "There are two classes and a few hundred rows, and the ranking must not change."
-    rules: ClassVar[tuple[Rule, ...]] = (
+    n_parameters = "3"
+    data_efficiency = "high"
+    expressiveness = "medium"
+    use_when = "There are two classes and a few hundred rows, and the ranking must not change."
+    rules = (
         Rule(("a_", "b_"), are_not_negative, "must not be negative"),
         Rule(("c_",), are_finite, "must be finite"),
     )

@@ -23,7 +23,7 @@ from calibrant.calibrators.fitting.log_odds import (
     probs_of,
     score_operations,
 )
-from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
+from calibrant.calibrators.inputs import RAW_LOGITS
 from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
@@ -174,9 +174,9 @@ class OneVsRest(Lifted):
     """
 
     preserves_argmax = False
-    use_when: ClassVar[str] = "The classes are miscalibrated in different ways and each has many rows."
-    accepts_raw_logits: ClassVar[bool] = True
-    rules: ClassVar[tuple[Rule, ...]] = (
+    use_when = "The classes are miscalibrated in different ways and each has many rows."
+    accepts_raw_logits = True
+    rules = (
         Rule(("calibrators_",), are_calibrators, "must be calibrators"),
         Rule(("scores", "calibrators_"), _ranks_raw, "must agree: raw logits are raw scores of every class"),
     )
@@ -209,7 +209,7 @@ class OneVsRest(Lifted):
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         columns = self._columns(log_probs)
         inner = checked_binary(self.calibrator)
-        if uses_raw_logits(self):
+        if self.scores == RAW_LOGITS:
             inner = clone(inner).set_params(scores="raw")
         self.calibrators_ = [
             clone(inner).fit_line(x, labels == k, weights) for k, x in enumerate(told(columns, len(columns)))
@@ -220,11 +220,11 @@ class OneVsRest(Lifted):
         result = np.empty(log_probs.shape)
         for k, (fitted, x) in enumerate(zip(self.calibrators_, columns, strict=True)):
             result[:, k] = -softplus(-fitted.log_odds(x))
-        shares = log_softmax(log_probs) if uses_raw_logits(self) else log_probs
+        shares = log_softmax(log_probs) if self.scores == RAW_LOGITS else log_probs
         return np.logaddexp(result, shares + np.log(SMALLEST_SHARE))
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:
-        is_raw = uses_raw_logits(self)
+        is_raw = self.scores == RAW_LOGITS
         scores = x if is_raw else score_operations(x, self.score, k)
         lines = [c.line_operations(scores.columns([j])) for j, c in enumerate(self.calibrators_)]
         first, *others = [-ops.softplus(-line) for line in lines]
@@ -233,7 +233,7 @@ class OneVsRest(Lifted):
 
     def _columns(self, log_probs: FloatArray) -> FloatArray:
         """Return one score per class, (K, n)."""
-        return log_probs.T if uses_raw_logits(self) else class_scores(log_probs, self.score).T
+        return log_probs.T if self.scores == RAW_LOGITS else class_scores(log_probs, self.score).T
 
     def check_raw_logits(self) -> None:
         """Refuse raw logits unless the score and the inner calibrator can use them."""

@@ -1,7 +1,7 @@
 """Histogram binning."""
 
 from functools import partial
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -48,14 +48,12 @@ class HistogramBinning(BinaryCalibrator):
     [0.25, 1.0]
     """
 
-    kind: ClassVar[Literal["binning"]] = "binning"
-    n_parameters: ClassVar[str] = "number of bins"
-    data_efficiency: ClassVar[Literal["low"]] = "low"
-    expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "A few fixed probabilities are needed, which can be listed in a table."
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("edges_", "probabilities_"), partial(are_steps, more=1, rising=False), STEPS),
-    )
+    kind = "binning"
+    n_parameters = "number of bins"
+    data_efficiency = "low"
+    expressiveness = "medium"
+    use_when = "A few fixed probabilities are needed, which can be listed in a table."
+    rules = (Rule(("edges_", "probabilities_"), partial(are_steps, more=1, rising=False), STEPS),)
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """The convex hull of the ROC curve as a calibration map."""
 
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -57,13 +57,13 @@ class ROCConvexHull(BinaryCalibrator):
     [0.25, 0.625, 0.75]
     """
 
-    kind: ClassVar[Literal["isotonic"]] = "isotonic"
-    n_parameters: ClassVar[str] = "up to n"
-    data_efficiency: ClassVar[Literal["low"]] = "low"
-    expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "The scores come from a ranker, on an unknown scale."
-    accepts_raw: ClassVar[bool] = True
-    rules: ClassVar[tuple[Rule, ...]] = (Rule(("lower_", "upper_", "probabilities_"), are_steps, RISING_STEPS),)
+    kind = "isotonic"
+    n_parameters = "up to n"
+    data_efficiency = "low"
+    expressiveness = "high"
+    use_when = "The scores come from a ranker, on an unknown scale."
+    accepts_raw = True
+    rules = (Rule(("lower_", "upper_", "probabilities_"), are_steps, RISING_STEPS),)
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Isotonic regression: the optimal non-decreasing map from scores to probabilities."""
 
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -54,13 +54,13 @@ class IsotonicCalibration(BinaryCalibrator):
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
 
-    kind: ClassVar[Literal["isotonic"]] = "isotonic"
-    n_parameters: ClassVar[str] = "up to 2n"
-    data_efficiency: ClassVar[Literal["low"]] = "low"
-    expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "There are thousands of rows and the scores rank well, on any scale."
-    accepts_raw: ClassVar[bool] = True
-    rules: ClassVar[tuple[Rule, ...]] = (Rule(("scores_", "probabilities_"), are_steps, RISING_STEPS),)
+    kind = "isotonic"
+    n_parameters = "up to 2n"
+    data_efficiency = "low"
+    expressiveness = "high"
+    use_when = "There are thousands of rows and the scores rank well, on any scale."
+    accepts_raw = True
+    rules = (Rule(("scores_", "probabilities_"), are_steps, RISING_STEPS),)
 
     def __init__(self, centred: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
         self.centred = centred

@@ -1,16 +1,47 @@
 """Platt scaling and quadratic scaling: linear and quadratic logistic regression on the log-odds."""
 
-from typing import ClassVar, Literal, Self
+import warnings
+from typing import Literal, Self
 
 import numpy as np
 
 from calibrant._border.numerals import significant
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
-from calibrant.calibrators.binary.logistic import LogisticCalibrator, fit_logistic
+from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 from calibrant.calibrators.fitting.log_odds import bounded, bounded_operations
+from calibrant.calibrators.fitting.logistic import LogisticFit, fit_logistic
 from calibrant.calibrators.rules import Rule, are_finite, is_rising, vector
 from calibrant.exceptions import InputError
+
+
+class LogisticCalibrator(BinaryCalibrator):
+    """Base of the maps that are fitted by logistic regression on functions of the log-odds.
+
+    Attributes
+    ----------
+    converged_ : bool
+    gradient_norm_ : float
+    """
+
+    kind = "parametric"
+    sensitive_to_zeros = True
+    converged_: bool
+    gradient_norm_: float
+
+    def _report(self, fitted: LogisticFit) -> None:
+        """Store whether the fit has converged, and warn if not."""
+        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
+        if fitted.converged:
+            return
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"{type(self).__name__} did not converge: the norm of the gradient is still "
+            f"{significant(fitted.gradient_norm, 2)}. Look for extreme scores.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 class PlattScaling(LogisticCalibrator):
@@ -51,12 +82,12 @@ class PlattScaling(LogisticCalibrator):
     [0.333, 0.667]
     """
 
-    n_parameters: ClassVar[str] = "2"
-    data_efficiency: ClassVar[Literal["high"]] = "high"
-    expressiveness: ClassVar[Literal["low"]] = "low"
-    use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores must become probabilities."
-    accepts_raw: ClassVar[bool] = True
-    rules: ClassVar[tuple[Rule, ...]] = (Rule(("slope_", "intercept_"), are_finite, "must be finite"),)
+    n_parameters = "2"
+    data_efficiency = "high"
+    expressiveness = "low"
+    use_when = "There are two classes and few rows, or a ranker's scores must become probabilities."
+    accepts_raw = True
+    rules = (Rule(("slope_", "intercept_"), are_finite, "must be finite"),)
 
     def __init__(self, smooth_targets: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
         self.smooth_targets = smooth_targets
@@ -143,11 +174,11 @@ class QuadraticScaling(LogisticCalibrator):
     [0.25, 0.5, 0.8]
     """
 
-    n_parameters: ClassVar[str] = "3"
-    data_efficiency: ClassVar[Literal["high"]] = "high"
-    expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "There are two classes and at least a few hundred rows."
-    rules: ClassVar[tuple[Rule, ...]] = (
+    n_parameters = "3"
+    data_efficiency = "high"
+    expressiveness = "medium"
+    use_when = "There are two classes and at least a few hundred rows."
+    rules = (
         Rule(("coef_",), lambda c: len(vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
         Rule(("range_",), lambda r: len(vector(r)) == 2 and np.isfinite(r).all() and is_rising(r), "must be a range"),
     )

@@ -1,6 +1,6 @@
 """One binary map shared by all classes, and isotonic regression for more than two classes."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from calibrant.calibrators.binary.isotonic import IsotonicCalibration
 from calibrant.calibrators.calibrator import Level
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.fitting.log_odds import Score, class_scores, score_operations
-from calibrant.calibrators.raw_logits import RAW_LOGITS
+from calibrant.calibrators.inputs import RAW_LOGITS
 
 
 class Pooled(Lifted):
@@ -56,7 +56,7 @@ class Pooled(Lifted):
     """
 
     preserves_argmax = True
-    use_when: ClassVar[str] = "The predicted class must not change and a temperature is not flexible enough."
+    use_when = "The predicted class must not change and a temperature is not flexible enough."
 
     def __init__(self, calibrator: BinaryCalibrator, scores: Literal["probs", "logits"] = "probs") -> None:
         self.calibrator = calibrator

@@ -1,7 +1,7 @@
 """Spline calibration: a smooth function of the log-odds."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -9,8 +9,9 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary.isotonic import pooled_ties
-from calibrant.calibrators.binary.logistic import LogisticCalibrator, LogisticFit, fit_logistic
+from calibrant.calibrators.binary.platt import LogisticCalibrator
 from calibrant.calibrators.fitting.log_odds import bounded, bounded_operations
+from calibrant.calibrators.fitting.logistic import LogisticFit, fit_logistic
 from calibrant.calibrators.rules import CURVE, Rule, is_curve
 from calibrant.exceptions import InputError
 
@@ -221,11 +222,11 @@ class SplineCalibration(LogisticCalibrator):
     [0.1, 0.5]
     """
 
-    n_parameters: ClassVar[str] = "number of knots"
-    data_efficiency: ClassVar[Literal["medium"]] = "medium"
-    expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "There are a thousand rows or more and the map should be smooth."
-    rules: ClassVar[tuple[Rule, ...]] = (Rule(("knots_", "values_"), is_curve, CURVE),)
+    n_parameters = "number of knots"
+    data_efficiency = "medium"
+    expressiveness = "high"
+    use_when = "There are a thousand rows or more and the map should be smooth."
+    rules = (Rule(("knots_", "values_"), is_curve, CURVE),)
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Venn-Abers prediction: isotonic regression with the new row labelled 0, and labelled 1."""
 
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -58,13 +58,13 @@ class VennAbers(BinaryCalibrator):
     ([0.0, 0.5], [0.5, 1.0])
     """
 
-    kind: ClassVar[Literal["isotonic"]] = "isotonic"
-    n_parameters: ClassVar[str] = "up to 2n"
-    data_efficiency: ClassVar[Literal["medium"]] = "medium"
-    expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "Every probability needs an interval that is valid without assumptions on the model."
-    accepts_raw: ClassVar[bool] = True
-    rules: ClassVar[tuple[Rule, ...]] = (
+    kind = "isotonic"
+    n_parameters = "up to 2n"
+    data_efficiency = "medium"
+    expressiveness = "high"
+    use_when = "Every probability needs an interval that is valid without assumptions on the model."
+    accepts_raw = True
+    rules = (
         Rule(("lower_scores_", "lower_"), are_steps, RISING_STEPS),
         Rule(("upper_scores_", "upper_"), are_steps, RISING_STEPS),
     )

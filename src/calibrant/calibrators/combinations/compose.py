@@ -1,7 +1,7 @@
 """Compositions: one calibrator after another, also by name."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
@@ -9,15 +9,15 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.combinations.members import WithMembers, all_converged
 from calibrant.calibrators.estimator import clone
+from calibrant.calibrators.inputs import RAW_LOGITS
 from calibrant.calibrators.names import CALIBRATORS, THEN, calibrator_name
-from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 
 
 def _starts_raw(scores: object, stages: Sequence[Calibrator]) -> bool:
     """Return whether only the first stage takes raw logits, and only if the composition does."""
-    return [uses_raw_logits(stage) for stage in stages] == [scores == RAW_LOGITS] + [False] * (len(stages) - 1)
+    return [stage.scores == RAW_LOGITS for stage in stages] == [scores == RAW_LOGITS] + [False] * (len(stages) - 1)
 
 
 class Compose(WithMembers):
@@ -63,10 +63,10 @@ class Compose(WithMembers):
     True
     """
 
-    kind: ClassVar[Literal["composition"]] = "composition"
-    use_when: ClassVar[str] = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
-    list_name: ClassVar[str] = "stages"
-    rules: ClassVar[tuple[Rule, ...]] = (
+    kind = "composition"
+    use_when = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
+    list_name = "stages"
+    rules = (
         Rule(("stages_",), are_calibrators, "must be calibrators"),
         Rule(("scores", "stages_"), _starts_raw, "must agree: only the first stage takes raw logits, if any does"),
     )
@@ -79,7 +79,7 @@ class Compose(WithMembers):
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         stages = self._fresh_members()
-        if uses_raw_logits(self):
+        if self.scores == RAW_LOGITS:
             stages[0].set_params(scores=RAW_LOGITS)
         for i, stage in enumerate(stages):
             with portion(i, len(stages)):

@@ -1,24 +1,26 @@
 """Ensembles: the optimal weighted mean of the probabilities of several calibrators."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
-from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.combinations.members import WithMembers, all_converged
 from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB
-from calibrant.calibrators.fitting.simplex import BestWeights, least_nll, least_square
+from calibrant.calibrators.fitting.mixtures import (
+    BestWeights,
+    Loss,
+    check_loss,
+    least_nll,
+    least_square,
+    mixture,
+    warn_unless_converged,
+)
 from calibrant.calibrators.rules import Rule, are_shares
-from calibrant.exceptions import InputError
-
-Loss = Literal["nll", "brier"]
 
 _LARGE_BLOCK = 1 << 20
 """Number of probabilities, rows times classes, that the members calibrate at a time."""
@@ -79,10 +81,10 @@ class Ensemble(WithMembers):
     [0.625, 0.375]
     """
 
-    kind: ClassVar[Literal["ensemble"]] = "ensemble"
-    use_when: ClassVar[str] = "Several calibrators are candidates: their best mixture is hardly ever worse than one."
-    list_name: ClassVar[str] = "calibrators"
-    rules: ClassVar[tuple[Rule, ...]] = (MIXTURE,)
+    kind = "ensemble"
+    use_when = "Several calibrators are candidates: their best mixture is hardly ever worse than one."
+    list_name = "calibrators"
+    rules = (MIXTURE,)
 
     def __init__(
         self, calibrators: Sequence[Calibrator], loss: Loss = "nll", scores: Literal["probs", "logits"] = "probs"
@@ -140,18 +142,6 @@ class Ensemble(WithMembers):
         return least_square(products)
 
 
-def mixture(weights: Sequence[float], members: Iterable[FloatArray]) -> FloatArray:
-    """Return the logarithm of the weighted mean of the exponentials of the members.
-
-    Examples
-    --------
-    >>> np.exp(mixture([0.5, 0.5], [np.log([[0.25, 0.75]]), np.array([[0.0, -np.inf]])])).round(3).tolist()
-    [[0.625, 0.375]]
-    """
-    terms = (member + np.log(weight) for weight, member in zip(weights, members, strict=True))
-    return reduce(lambda total, term: np.logaddexp(total, term, out=total), terms)
-
-
 def error_products(members: Iterable[FloatArray], labels: IntArray, shares: FloatArray) -> FloatArray:
     """Return the weighted sum over rows of the inner products of the members' errors, (m, m)."""
     rows = np.arange(len(labels))
@@ -163,24 +153,6 @@ def error_products(members: Iterable[FloatArray], labels: IntArray, shares: Floa
         errors.append((error * scale).ravel())
     stacked = np.stack(errors)
     return stacked @ stacked.T
-
-
-def check_loss(loss: object) -> None:
-    """Refuse an unknown loss."""
-    if loss not in ("nll", "brier"):
-        raise InputError(f'loss must be "nll" or "brier", but is {loss!r}.')
-
-
-def warn_unless_converged(converged: bool, slope: float, name: str) -> None:
-    """Warn that the weights, or the temperature, are not optimal."""
-    if not converged:
-        from sklearn.exceptions import ConvergenceWarning
-
-        message = (
-            f"{name} has not converged: its loss still decreases at a rate of {significant(slope, 2)}. Leave out "
-            "members that are nearly identical, and look for extreme probabilities."
-        )
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
 
 def _blocks(shape: tuple[int, ...]) -> Iterator[slice]:

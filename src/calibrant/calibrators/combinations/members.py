@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from calibrant.calibrators.calibrator import Calibrator, Level
 from calibrant.calibrators.estimator import Estimator, clone
-from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.calibrators.inputs import RAW_LOGITS
 from calibrant.exceptions import InputError
 
 LEVELS: tuple[Level, ...] = ("low", "medium", "high")
@@ -78,7 +78,7 @@ class WithMembers(Calibrator):
     def _fresh_members(self) -> list[Calibrator]:
         """Return clones, which will be given log-probabilities whatever their `scores`."""
         members = [clone(member) for member in self._members()]
-        return [member.set_params(scores="logits") if uses_raw_logits(member) else member for member in members]
+        return [member.set_params(scores="logits") if member.scores == RAW_LOGITS else member for member in members]
 
     @property
     def preserves_argmax(self) -> bool:  # type: ignore[override]  # of the members

@@ -1,7 +1,7 @@
 """Stacked calibration: the mixture of calibrators with the best out-of-fold predictions."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.combinations.compose import parse
 from calibrant.calibrators.combinations.default_members import default_members, folds_for
-from calibrant.calibrators.combinations.ensemble import MIXTURE, mixture, warn_unless_converged
+from calibrant.calibrators.combinations.ensemble import MIXTURE
 from calibrant.calibrators.combinations.folds import Unseen, out_of_fold
 from calibrant.calibrators.combinations.members import WithMembers, all_converged
 from calibrant.calibrators.combinations.shared_stages import SharedStages
 from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, finite
-from calibrant.calibrators.fitting.simplex import BestWeights, least_nll
+from calibrant.calibrators.fitting.mixtures import BestWeights, least_nll, mixture, warn_unless_converged
 from calibrant.calibrators.multiclass.guard import GUARD, LaplaceGuard, fit_guard, guarded
 from calibrant.calibrators.multiclass.identity import Identity
 from calibrant.calibrators.multiclass.order_preserving import OrderPreserving
@@ -122,12 +122,12 @@ class StackedCalibration(WithMembers):
     [0.625, 0.375]
     """
 
-    kind: ClassVar[Literal["ensemble"]] = "ensemble"
-    n_parameters: ClassVar[str] = "those of its members, their weights, and 8"
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "high"
-    list_name: ClassVar[str] = "calibrators"
-    rules: ClassVar[tuple[Rule, ...]] = (
+    kind = "ensemble"
+    n_parameters = "those of its members, their weights, and 8"
+    data_efficiency = "high"
+    expressiveness = "high"
+    list_name = "calibrators"
+    rules = (
         GUARD,
         MIXTURE,
         Rule(("map_",), lambda m: isinstance(m, (Identity, OrderPreserving)), "must be an increasing map"),

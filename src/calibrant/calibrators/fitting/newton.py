@@ -82,8 +82,8 @@ def minimise_nonnegative(
     return found._replace(x=x, gradient=np.where(x > 0, found.gradient, np.minimum(found.gradient, 0.0)))
 
 
-def warn_unless_converged(found: Minimum, name: str) -> None:
-    """Warn if the search stopped before the minimum."""
+def diagnostics(found: Minimum, name: str) -> tuple[bool, float, int]:
+    """Return `converged_`, `gradient_norm_` and `n_iter_`, with a warning if the search stopped before the minimum."""
     if not found.converged:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -93,6 +93,7 @@ def warn_unless_converged(found: Minimum, name: str) -> None:
             "use a method with fewer parameters."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
+    return found.converged, found.gradient_norm, found.n_iter
 
 
 def _direction(objective: Objective, gradient: FloatArray) -> FloatArray:

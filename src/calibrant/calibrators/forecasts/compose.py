@@ -1,7 +1,6 @@
 """Compositions of calibrators of predictive distributions, and their table of names."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from calibrant._core.progress import told
 from calibrant.calibrators.estimator import clone
@@ -38,9 +37,9 @@ class ForecastCompose(ForecastCalibrator):
     ForecastCompose(stages=[ShiftScaling(), PITMap()])
     """
 
-    n_parameters: ClassVar[str] = "those of the stages"
-    use_when: ClassVar[str] = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
-    rules: ClassVar[tuple[Rule, ...]] = (Rule(("stages_",), _are_stages, "must be calibrators of forecasts"),)
+    n_parameters = "those of the stages"
+    use_when = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
+    rules = (Rule(("stages_",), _are_stages, "must be calibrators of forecasts"),)
 
     def __init__(self, stages: Sequence[ForecastCalibrator]) -> None:
         self.stages = stages

@@ -1,7 +1,7 @@
 """Prediction intervals with guaranteed coverage, whatever the quality of the forecasts."""
 
 from abc import abstractmethod
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from calibrant.results import PredictionIntervals
 class Conformal(ForecastCalibrator):
     """Base of the conformal intervals: a score, a level, and whether the tails have separate thresholds."""
 
-    n_parameters: ClassVar[str] = "1 or 2"
-    accepts: ClassVar[str] = "interval"
-    gives: ClassVar[Literal["law", "intervals"]] = "intervals"
+    n_parameters = "1 or 2"
+    accepts = "interval"
+    gives = "intervals"
     has_density = False
     level: float
     score: str
@@ -129,10 +129,8 @@ class ConformalIntervals(Conformal):
     ([2.0], [18.0])
     """
 
-    use_when: ClassVar[str] = "Intervals of one level with a guarantee are needed, not the whole distribution."
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("groups_", "thresholds_", "ranks_", "n_fitted_"), _thresholds, "must be one entry per group"),
-    )
+    use_when = "Intervals of one level with a guarantee are needed, not the whole distribution."
+    rules = (Rule(("groups_", "thresholds_", "ranks_", "n_fitted_"), _thresholds, "must be one entry per group"),)
 
     def __init__(
         self,

@@ -1,12 +1,12 @@
 """Calibrators of ensemble forecasts, and of quantile forecasts."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee, average, refuse_exact
+from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, average, refuse_exact
 from calibrant.calibrators.forecasts.ranks import order_statistic, rank_at_least, rank_at_most
 from calibrant.calibrators.forecasts.scaling import FACTOR, simplex_minimum
 from calibrant.calibrators.rules import Rule, are_levels, vector
@@ -58,12 +58,12 @@ class EnsembleInflation(ForecastCalibrator):
     ([7.0], 3.0)
     """
 
-    n_parameters: ClassVar[str] = "1 + d"
-    accepts: ClassVar[str] = "ensemble"
-    least_rows: ClassVar[int] = 20
-    use_when: ClassVar[str] = "The forecasts are ensembles."
+    n_parameters = "1 + d"
+    accepts = "ensemble"
+    least_rows = 20
+    use_when = "The forecasts are ensembles."
     has_density = False
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules = (
         Rule(("shift_",), lambda a: len(vector(a)) > 0 and np.isfinite(a).all(), "must be finite numbers"),
         FACTOR,
     )
@@ -153,13 +153,11 @@ class QuantileShift(ForecastCalibrator):
     [3.0, 3.0, 6.0]
     """
 
-    n_parameters: ClassVar[str] = "one per level"
-    accepts: ClassVar[str] = "quantiles"
-    guarantee: Guarantee = "marginal coverage"
-    use_when: ClassVar[str] = "The forecasts are columns of quantiles."
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("levels_", "shifts_"), _shifts, "must be ascending levels, with one shift each"),
-    )
+    n_parameters = "one per level"
+    accepts = "quantiles"
+    guarantee = "marginal coverage"
+    use_when = "The forecasts are columns of quantiles."
+    rules = (Rule(("levels_", "shifts_"), _shifts, "must be ascending levels, with one shift each"),)
 
     def __init__(self, outward: bool = False) -> None:
         self.outward = outward

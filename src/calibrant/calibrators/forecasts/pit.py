@@ -1,6 +1,6 @@
 """A map of predicted probabilities, learnt from the probability integral transforms of the targets."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -66,11 +66,11 @@ class PITMap(ForecastCalibrator):
     ([0.3, 0.6, 0.7], [0.25, 0.5, 0.75])
     """
 
-    n_parameters: ClassVar[str] = "10 or one per row"
-    accepts: ClassVar[str] = "continuous"
-    least_rows: ClassVar[int] = 200
-    use_when: ClassVar[str] = "Errors are skewed or have another unusual shape, after the spread has been scaled."
-    rules: ClassVar[tuple[Rule, ...]] = (
+    n_parameters = "10 or one per row"
+    accepts = "continuous"
+    least_rows = 200
+    use_when = "Errors are skewed or have another unusual shape, after the spread has been scaled."
+    rules = (
         Rule(("levels_", "shares_"), are_levels, "must have the same length and be strictly increasing within (0, 1)"),
     )
 

@@ -1,7 +1,7 @@
 """Calibrators that multiply the spread of all distributions by one factor, and optionally shift them."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -38,10 +38,10 @@ class UnchangedForecasts(ForecastCalibrator):
     True
     """
 
-    n_parameters: ClassVar[str] = "0"
+    n_parameters = "0"
     keeps_mean = keeps_median = True
-    least_rows: ClassVar[int] = 1
-    use_when: ClassVar[str] = "The forecasts are calibrated, or nothing else helps on held-out rows."
+    least_rows = 1
+    use_when = "The forecasts are calibrated, or nothing else helps on held-out rows."
 
     def _fit(self, forecasts: Forecasts) -> None:
         """Learn nothing."""
@@ -84,11 +84,11 @@ class SpreadScaling(ForecastCalibrator):
     (3.0, [6.0])
     """
 
-    n_parameters: ClassVar[str] = "1"
+    n_parameters = "1"
     keeps_mean = keeps_median = True
-    least_rows: ClassVar[int] = 20
-    use_when: ClassVar[str] = "Distributions are too narrow or too wide by the same factor, or there are few rows."
-    rules: ClassVar[tuple[Rule, ...]] = (FACTOR,)
+    least_rows = 20
+    use_when = "Distributions are too narrow or too wide by the same factor, or there are few rows."
+    rules = (FACTOR,)
 
     def __init__(self, score: Score = "log") -> None:
         self.score = score
@@ -151,9 +151,9 @@ class ShiftScaling(ForecastCalibrator):
     [50.0]
     """
 
-    n_parameters: ClassVar[str] = "2"
-    use_when: ClassVar[str] = "Distributions are biased to one side, besides being too narrow or too wide."
-    rules: ClassVar[tuple[Rule, ...]] = (SHIFT, FACTOR)
+    n_parameters = "2"
+    use_when = "Distributions are biased to one side, besides being too narrow or too wide."
+    rules = (SHIFT, FACTOR)
 
     def __init__(self, shift: Literal["spread", "constant"] = "spread", score: Score = "log") -> None:
         self.shift = shift

@@ -1,7 +1,6 @@
 """A correction of the spread that depends on the spread itself."""
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
@@ -47,12 +46,12 @@ class SpreadByLevel(ForecastCalibrator):
     [2.0, 2.0, 2.0, 2.0]
     """
 
-    n_parameters: ClassVar[str] = "2"
-    accepts: ClassVar[str] = "spread"
+    n_parameters = "2"
+    accepts = "spread"
     keeps_mean = keeps_median = True
-    least_rows: ClassVar[int] = 200
-    use_when: ClassVar[str] = "Wide distributions are too wide and narrow ones too narrow, or the reverse."
-    rules: ClassVar[tuple[Rule, ...]] = (Rule(("intercept_", "slope_"), are_finite, "must be finite"),)
+    least_rows = 200
+    use_when = "Wide distributions are too wide and narrow ones too narrow, or the reverse."
+    rules = (Rule(("intercept_", "slope_"), are_finite, "must be finite"),)
 
     def _fit(self, forecasts: Forecasts) -> None:
         weights = forecasts.weights / forecasts.weights.sum()

@@ -1,7 +1,5 @@
 """Replace distributions by Student's t-distributions with tails as heavy as those of the errors."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from calibrant._border.types import FloatArray
@@ -53,11 +51,11 @@ class StudentScaling(ForecastCalibrator):
     (0.5, 2, 4)
     """
 
-    n_parameters: ClassVar[str] = "3"
-    accepts: ClassVar[str] = "spread"
-    least_rows: ClassVar[int] = 200
-    use_when: ClassVar[str] = "Errors have heavier tails than the distributions, in particular if there are outliers."
-    rules: ClassVar[tuple[Rule, ...]] = (SHIFT, FACTOR, Rule(("df_",), lambda df: df > 1, "must exceed 1"))
+    n_parameters = "3"
+    accepts = "spread"
+    least_rows = 200
+    use_when = "Errors have heavier tails than the distributions, in particular if there are outliers."
+    rules = (SHIFT, FACTOR, Rule(("df_",), lambda df: df > 1, "must exceed 1"))
 
     def __init__(self, shift: bool = True) -> None:
         self.shift = shift

@@ -1,6 +1,6 @@
 """Conformal intervals under covariate shift: new rows whose inputs have another distribution."""
 
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -8,7 +8,6 @@ from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.forecasts.conformal import Conformal
-from calibrant.calibrators.forecasts.forecast_calibrator import Guarantee
 from calibrant.calibrators.rules import Rule, vector
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts
@@ -56,11 +55,9 @@ class WeightedConformalIntervals(Conformal):
     [9.0, inf]
     """
 
-    guarantee: Guarantee = "marginal coverage"
-    use_when: ClassVar[str] = "New rows differ from those of the fit only in x, with a known ratio of densities."
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("scores_", "ratios_"), _scored, "must be scores, with one positive ratio each"),
-    )
+    guarantee = "marginal coverage"
+    use_when = "New rows differ from those of the fit only in x, with a known ratio of densities."
+    rules = (Rule(("scores_", "ratios_"), _scored, "must be scores, with one positive ratio each"),)
 
     def __init__(
         self,

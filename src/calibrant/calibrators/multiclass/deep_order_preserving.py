@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator, are_calibrators
 from calibrant.calibrators.combinations.members import all_converged
 from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB
+from calibrant.calibrators.inputs import RAW_LOGITS
 from calibrant.calibrators.multiclass.order_preserving import OrderPreserving
-from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.rules import Rule
 
 LEAST_GAIN = 0.1
@@ -23,7 +23,7 @@ LEAST_GAIN = 0.1
 
 def _all_maps_of_lines(layers: Sequence[object]) -> bool:
     return are_calibrators(layers) and all(
-        isinstance(layer, OrderPreserving) and layer.family == "diag" and not uses_raw_logits(layer) for layer in layers
+        isinstance(layer, OrderPreserving) and layer.family == "diag" and layer.scores != RAW_LOGITS for layer in layers
     )
 
 
@@ -74,16 +74,14 @@ class DeepOrderPreserving(WarmStartCalibrator):
     [[0.2, 0.7, 0.1]]
     """
 
-    kind: ClassVar = "parametric"
+    kind = "parametric"
     preserves_argmax = True
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "medium"
-    use_when: ClassVar = "No ranking may change, and no single temperature fits both high and low confidence."
-    sensitive_to_zeros: ClassVar[bool] = True
+    data_efficiency = "high"
+    expressiveness = "medium"
+    use_when = "No ranking may change, and no single temperature fits both high and low confidence."
+    sensitive_to_zeros = True
     layers_: list[OrderPreserving]
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),
-    )
+    rules = (Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),)
 
     def __init__(
         self,

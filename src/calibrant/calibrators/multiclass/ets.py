@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,17 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import add_blocks, by_blocks, each_block, log_softmax, over_classes, threads_for
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.combinations.ensemble import Loss, check_loss, mixture, warn_unless_converged
 from calibrant.calibrators.fitting.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
 from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, finite
-from calibrant.calibrators.fitting.simplex import BestWeights, least_nll, least_square
+from calibrant.calibrators.fitting.mixtures import (
+    BestWeights,
+    Loss,
+    check_loss,
+    least_nll,
+    least_square,
+    mixture,
+    warn_unless_converged,
+)
 from calibrant.calibrators.multiclass.temperature import TemperatureScaling
 from calibrant.calibrators.rules import TEMPERATURE, Rule, are_shares
 
@@ -69,16 +76,14 @@ class EnsembleTemperatureScaling(Calibrator):
     [[0.8, 0.1, 0.1]]
     """
 
-    kind: ClassVar = "ensemble"
+    kind = "ensemble"
     preserves_argmax = True
-    n_parameters: ClassVar = "3"
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "low"
-    use_when: ClassVar = (
-        "Like temperature scaling, if some labels are wrong for reasons that do not depend on the model."
-    )
-    sensitive_to_zeros: ClassVar[bool] = True
-    rules: ClassVar[tuple[Rule, ...]] = (
+    n_parameters = "3"
+    data_efficiency = "high"
+    expressiveness = "low"
+    use_when = "Like temperature scaling, if some labels are wrong for reasons that do not depend on the model."
+    sensitive_to_zeros = True
+    rules = (
         TEMPERATURE,
         Rule(("weights_",), partial(are_shares, n=3), "must be three shares that sum to 1"),
     )

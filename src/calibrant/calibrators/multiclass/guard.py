@@ -1,6 +1,6 @@
 """A lower bound for every probability."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -39,12 +39,12 @@ class LaplaceGuard(Calibrator):
     [[0.1, 0.9]]
     """
 
-    kind: ClassVar = "parametric"
+    kind = "parametric"
     preserves_argmax = True
-    n_parameters: ClassVar = "0"
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "low"
-    rules: ClassVar[tuple[Rule, ...]] = (Rule(("share_",), lambda v: 0 <= number(v) <= 1, "must be a share"),)
+    n_parameters = "0"
+    data_efficiency = "high"
+    expressiveness = "low"
+    rules = (Rule(("share_",), lambda v: 0 <= number(v) <= 1, "must be a share"),)
 
     def __init__(self, rows: float = 1.0, scores: Literal["probs", "logits"] = "probs") -> None:
         self.rows = rows

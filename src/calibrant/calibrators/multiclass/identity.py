@@ -1,6 +1,6 @@
 """The identity and the uniform distribution: maps that learn nothing."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from calibrant.calibrators.calibrator import Calibrator
 class Unlearnt(Calibrator):
     """Base of the maps that do not depend on the rows of the fit."""
 
-    kind: ClassVar = "parametric"
+    kind = "parametric"
     preserves_argmax = True
-    n_parameters: ClassVar = "0"
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "low"
+    n_parameters = "0"
+    data_efficiency = "high"
+    expressiveness = "low"
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
         self.scores = scores
@@ -33,7 +33,7 @@ class Identity(Unlearnt):
     scores : {"probs", "logits"}, default="probs"
     """
 
-    use_when: ClassVar = "As the baseline: a calibrator that does not beat it on new rows is not needed."
+    use_when = "As the baseline: a calibrator that does not beat it on new rows is not needed."
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return log_probs
@@ -53,7 +53,7 @@ class Uniform(Unlearnt):
     scores : {"probs", "logits"}, default="probs"
     """
 
-    use_when: ClassVar = "In an ensemble: its weight bounds every probability from below."
+    use_when = "In an ensemble: its weight bounds every probability from below."
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return np.full(log_probs.shape, -np.log(log_probs.shape[1]))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import reduce
 from itertools import pairwise
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.fitting.inverse_temperature import never_wrong
 from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, floored
-from calibrant.calibrators.fitting.newton import minimise, warn_unless_converged
+from calibrant.calibrators.fitting.newton import diagnostics, minimise
 from calibrant.calibrators.fitting.segments import fallen, line_knots, roughness, weighted_quantiles
 from calibrant.calibrators.fitting.softmax import Full, PenalisedLikelihood
 from calibrant.calibrators.multiclass.guard import GUARD, fit_guard, guarded
@@ -172,13 +172,13 @@ class JointScaling(WarmStartCalibrator):
     [[0.6, 0.3, 0.1], [0.2, 0.6, 0.2]]
     """
 
-    kind: ClassVar = "parametric"
+    kind = "parametric"
     preserves_argmax = False
-    n_parameters: ClassVar[str] = "K^2 + K + 14"
-    data_efficiency: ClassVar = "medium"
-    expressiveness: ClassVar = "high"
-    use_when: ClassVar = "After iop-diag, if the map is curved, classes differ, and there are a thousand rows or more."
-    rules: ClassVar[tuple[Rule, ...]] = (
+    n_parameters = "K^2 + K + 14"
+    data_efficiency = "medium"
+    expressiveness = "high"
+    use_when = "After iop-diag, if the map is curved, classes differ, and there are a thousand rows or more."
+    rules = (
         GUARD._replace(names=("guard_",)),
         Rule(("knots_", "slopes_"), _falling_line, "must be knots from 0 to minus infinity, with finite slopes"),
         Rule(("row_knots_", "row_factors_"), is_curve, CURVE),
@@ -233,8 +233,7 @@ class JointScaling(WarmStartCalibrator):
         self.slopes_, self.row_factors_ = found.x[:g], found.x[g : g + h]
         matrix = found.x[g + h :].reshape(k, k + 1)
         self.coef_, self.intercept_ = matrix[:, :k].copy(), matrix[:, k].copy()
-        self.converged_, self.gradient_norm_, self.n_iter_ = found.converged, found.gradient_norm, found.n_iter
-        warn_unless_converged(found, "JointScaling")
+        self.converged_, self.gradient_norm_, self.n_iter_ = diagnostics(found, "JointScaling")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         scores, result, parameters = self._guarded(log_probs), np.empty(log_probs.shape), self.parameters()

@@ -1,7 +1,7 @@
 """Maps that keep the order of the classes in every row."""
 
 from functools import reduce
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.fitting.inverse_temperature import never_wrong
 from calibrant.calibrators.fitting.log_odds import finite
-from calibrant.calibrators.fitting.newton import minimise_nonnegative, warn_unless_converged
+from calibrant.calibrators.fitting.newton import diagnostics, minimise_nonnegative
 from calibrant.calibrators.fitting.segments import (
     Segments,
     SlopesLikelihood,
@@ -23,8 +23,8 @@ from calibrant.calibrators.fitting.segments import (
     rank_segments,
     roughness,
 )
+from calibrant.calibrators.inputs import LARGEST_LOGIT, RAW_LOGITS
 from calibrant.calibrators.multiclass.temperature import TemperatureScaling
-from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.rules import TEMPERATURE, Rule, vector
 from calibrant.exceptions import InputError
 
@@ -130,17 +130,17 @@ class OrderPreserving(WarmStartCalibrator):
     [[0.16, 0.72, 0.12]]
     """
 
-    kind: ClassVar = "parametric"
+    kind = "parametric"
     preserves_argmax = True
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "medium"
-    use_when: ClassVar = "No ranking may change, a temperature is not enough, and there are a thousand rows or more."
-    accepts_raw_logits: ClassVar[bool] = True
-    sensitive_to_zeros: ClassVar[bool] = True
+    data_efficiency = "high"
+    expressiveness = "medium"
+    use_when = "No ranking may change, a temperature is not enough, and there are a thousand rows or more."
+    accepts_raw_logits = True
+    sensitive_to_zeros = True
     temperature_: float
     knots_: FloatArray
     slopes_: FloatArray
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules = (
         TEMPERATURE,
         Rule(("slopes_",), lambda s: vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
         Rule(("family", "knots_", "slopes_"), _segments, "must be segments that meet at the knots"),
@@ -172,7 +172,7 @@ class OrderPreserving(WarmStartCalibrator):
         check_count(self.max_iter, "max_iter")
         check_not_negative(self.smoothness, "smoothness")
         scores = finite(log_probs)
-        canonical = log_softmax(scores) if uses_raw_logits(self) else log_probs
+        canonical = log_softmax(scores) if self.scores == RAW_LOGITS else log_probs
         tempered = TemperatureScaling()
         if near is None:
             tempered.learn(canonical, labels, weights)
@@ -200,8 +200,7 @@ class OrderPreserving(WarmStartCalibrator):
         else:
             found = minimise_nonnegative(above_smallest, start, max_iter=self.max_iter)
         self.slopes_ = unit * (found.x + SMALLEST_SLOPE)
-        self.converged_, self.gradient_norm_, self.n_iter_ = found.converged, found.gradient_norm, found.n_iter
-        warn_unless_converged(found, "OrderPreserving")
+        self.converged_, self.gradient_norm_, self.n_iter_ = diagnostics(found, "OrderPreserving")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         segments, logits = self._segments(finite(log_probs)), np.empty(log_probs.shape)
@@ -227,14 +226,14 @@ class OrderPreserving(WarmStartCalibrator):
             knots = [*of_ranks]
             own = [confidence * (slopes[1, m] - slopes[0, m]) + slopes[0, m] for m in range(g)]
         # Only raw logits can lie above the first knot; for them the first segment continues.
-        tops = [np.inf, *knots[1:]] if uses_raw_logits(self) else knots
+        tops = [np.inf, *knots[1:]] if self.scores == RAW_LOGITS else knots
         falls = [(-floored.clip(knots[m + 1], tops[m]) + knots[m]) * own[m] for m in range(g)]
         return x.equals(-np.inf).choose(-np.inf, -reduce(ops.Value.__add__, falls))
 
     def _choose_knots(self, scores: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the knots and the matrix of the penalty."""
         if self.family == "diag":
-            top = float(scores.max()) if uses_raw_logits(self) else 0.0
+            top = float(scores.max()) if self.scores == RAW_LOGITS else 0.0
             knots = line_knots(scores, weights, self.segments, self.temperature_, top)
             return knots, roughness(len(knots) - 1)
         if self.family == "oi":
@@ -246,7 +245,7 @@ class OrderPreserving(WarmStartCalibrator):
         if self.family == "oi":
             return rank_segments(scores, self.knots_.astype(np.int64))
         knots = self.knots_[:, None, None]
-        if uses_raw_logits(self) and scores.max() > self.knots_[0]:  # Extend the first segment of such rows.
+        if self.scores == RAW_LOGITS and scores.max() > self.knots_[0]:  # Extend the first segment of such rows.
             knots = np.repeat(knots, len(scores), axis=1)
             knots[0, :, 0] = np.maximum(knots[0, :, 0], scores.max(axis=1))
         return Segments(scores, knots, np.ones((1, 1)))

@@ -1,6 +1,6 @@
 """Adjust calibrated probabilities to a different base rate."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -60,13 +60,13 @@ class PriorShift(Calibrator):
     [0.16, 0.02]
     """
 
-    kind: ClassVar = "parametric"
+    kind = "parametric"
     preserves_argmax = False
-    n_parameters: ClassVar = "K - 1"
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "low"
-    use_when: ClassVar = "The shares of the classes have changed, are known, and nothing else has changed."
-    rules: ClassVar[tuple[Rule, ...]] = (
+    n_parameters = "K - 1"
+    data_efficiency = "high"
+    expressiveness = "low"
+    use_when = "The shares of the classes have changed, are known, and nothing else has changed."
+    rules = (
         Rule(("trained_rate_",), _are_rates, "must be shares above 0 that sum to 1"),
         Rule(("base_rate_",), _are_rates, "must be shares above 0 that sum to 1"),
     )

@@ -1,7 +1,7 @@
 """Structured vector and matrix scaling: affine maps with a penalty on the distance from temperature scaling."""
 
 from copy import copy
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from calibrant.calibrators.fitting.softmax import Diagonal, Full, PenalisedLikel
 from calibrant.calibrators.multiclass.affine import AffineScaling
 from calibrant.calibrators.multiclass.guard import GUARD, LaplaceGuard, fit_guard, guarded
 from calibrant.calibrators.multiclass.temperature import TemperatureScaling
-from calibrant.calibrators.rules import AFFINE, Rule
+from calibrant.calibrators.rules import AFFINE
 from calibrant.exceptions import InputError
 
 
@@ -81,9 +81,9 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
     2026.
     """
 
-    kind: ClassVar = "parametric"
-    expressiveness: ClassVar = "high"
-    rules: ClassVar[tuple[Rule, ...]] = (
+    kind = "parametric"
+    expressiveness = "high"
+    rules = (
         GUARD._replace(
             words=f"{GUARD.words}. A file without it is from an earlier version, whose map was different: fit again"
         ),

@@ -2,14 +2,14 @@
 
 import math
 import warnings
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.fitting.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
 from calibrant.calibrators.fitting.log_odds import finite
-from calibrant.calibrators.rules import TEMPERATURE, Rule
+from calibrant.calibrators.rules import TEMPERATURE
 from calibrant.exceptions import DataWarning
 
 
@@ -69,15 +69,15 @@ class TemperatureScaling(WarmStartCalibrator):
     [0.75, 0.25]
     """
 
-    kind: ClassVar = "parametric"
+    kind = "parametric"
     preserves_argmax = True
-    n_parameters: ClassVar = "1"
-    data_efficiency: ClassVar = "high"
-    expressiveness: ClassVar = "low"
-    use_when: ClassVar = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
-    sensitive_to_zeros: ClassVar[bool] = True
+    n_parameters = "1"
+    data_efficiency = "high"
+    expressiveness = "low"
+    use_when = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
+    sensitive_to_zeros = True
     temperature_: float
-    rules: ClassVar[tuple[Rule, ...]] = (TEMPERATURE,)
+    rules = (TEMPERATURE,)
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
         self.scores = scores

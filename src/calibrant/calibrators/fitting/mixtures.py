@@ -1,14 +1,20 @@
-"""Optimal mixture weights, non-negative and with sum 1."""
+"""Mixtures of probabilities, and their best weights, non-negative and with sum 1."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve
 from calibrant._core.nnls import nnls
 from calibrant.calibrators.fitting.newton import minimise_nonnegative
+from calibrant.exceptions import InputError
+
+Loss = Literal["nll", "brier"]
 
 SMALL_GAP = 1e-10
 """Weights have converged if their loss is certainly within this of the minimum."""
@@ -120,3 +126,33 @@ def least_square(products: FloatArray) -> BestWeights:
     slopes = products @ weights
     loss = float(weights @ slopes)
     return BestWeights(weights, loss, max(0.0, 2.0 * (loss - float(slopes.min()))), 1)
+
+
+def mixture(weights: Sequence[float], members: Iterable[FloatArray]) -> FloatArray:
+    """Return the logarithm of the weighted mean of the exponentials of the members.
+
+    Examples
+    --------
+    >>> np.exp(mixture([0.5, 0.5], [np.log([[0.25, 0.75]]), np.array([[0.0, -np.inf]])])).round(3).tolist()
+    [[0.625, 0.375]]
+    """
+    terms = (member + np.log(weight) for weight, member in zip(weights, members, strict=True))
+    return reduce(lambda total, term: np.logaddexp(total, term, out=total), terms)
+
+
+def check_loss(loss: object) -> None:
+    """Refuse an unknown loss."""
+    if loss not in ("nll", "brier"):
+        raise InputError(f'loss must be "nll" or "brier", but is {loss!r}.')
+
+
+def warn_unless_converged(converged: bool, slope: float, name: str) -> None:
+    """Warn that the weights, or the temperature, are not optimal."""
+    if not converged:
+        from sklearn.exceptions import ConvergenceWarning
+
+        message = (
+            f"{name} has not converged: its loss still decreases at a rate of {significant(slope, 2)}. Leave out "
+            "members that are nearly identical, and look for extreme probabilities."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)

@@ -1,18 +1,14 @@
 """Logistic regression with a prior, on standardised features, by which parametric binary maps are fitted."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
-from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.logistic import LogisticLoss
 from calibrant._core.newton import newton_step
-from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 
 RIDGE = 1e-12
 """Weight of the prior. It matters only where the data does not determine the map, as with scores that are all equal."""
@@ -142,32 +138,3 @@ def _face(problem: LogisticLoss, free: IntArray) -> LogisticLoss:
 
 def _subsets(items: range) -> Iterator[tuple[int, ...]]:
     return chain.from_iterable(combinations(items, size) for size in range(len(items) + 1))
-
-
-class LogisticCalibrator(BinaryCalibrator):
-    """Base of the maps that are fitted by logistic regression on functions of the log-odds.
-
-    Attributes
-    ----------
-    converged_ : bool
-    gradient_norm_ : float
-    """
-
-    kind: ClassVar[Literal["parametric"]] = "parametric"
-    sensitive_to_zeros: ClassVar[bool] = True
-    converged_: bool
-    gradient_norm_: float
-
-    def _report(self, fitted: LogisticFit) -> None:
-        """Store whether the fit has converged, and warn if not."""
-        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
-        if fitted.converged:
-            return
-        from sklearn.exceptions import ConvergenceWarning
-
-        warnings.warn(
-            f"{type(self).__name__} did not converge: the norm of the gradient is still "
-            f"{significant(fitted.gradient_norm, 2)}. Look for extreme scores.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
