@@ -1,6 +1,5 @@
 """The verdict and what stands behind it."""
 
-import sys
 import time
 from dataclasses import fields
 
@@ -8,13 +7,12 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, as_record, assess, render_html
+from calibrant.assessment import verdict
 from calibrant.assessment.assessing import OF_GROUPS
 from calibrant.assessment.sections import SECTIONS
 from calibrant.hypotest import OmnibusTest
 from calibrant.metrics import Brier
 from simulate import calibrated, draw_labels, sharpened
-
-core = sys.modules["calibrant.assessment.assessing"]
 
 
 def lopsided(n=2000, seed=0):
@@ -143,8 +141,8 @@ def test_sections_do_not_depend_on_each_other_and_only_those_asked_for_are_there
 
 def test_the_verdict_is_computed_once_for_a_number_as_seed(monkeypatch):
     calls = []
-    real = core.examine
-    monkeypatch.setattr(core, "examine", lambda *given: calls.append(1) or real(*given))
+    real = verdict.judge
+    monkeypatch.setattr(verdict, "judge", lambda *given: calls.append(1) or real(*given))
     p = calibrated(n=60)
     first = assess(p, sections=(), n_resamples=19, rng=0)
     again = assess(p, sections=("metrics",), n_resamples=19, rng=0)

@@ -1,7 +1,6 @@
 """Measure, test and judge one set of predictions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TypedDict
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from calibrant._border.types import Progress, Rng
 from calibrant.assessment.many_rows import are_many, of_rows, summarised
 from calibrant.assessment.sections import SECTIONS, assembled
-from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine
+from calibrant.assessment.verdict import TOLERANCE, check_tolerance, examine
 from calibrant.assessment.work import Fields, Steps, Work, rows_by_group, settings_of
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
@@ -118,19 +117,21 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     predictions = summarised(rows)
     wanted = _chosen(sections)
     groups = {} if by is None else _split(rows, by)
-    steps = Steps(n_resamples * (1 + len(groups)) + _share(n_resamples) * len(wanted), progress, _share(n_resamples))
+    share = max(1, n_resamples // 5)  # A section counts as this many redraws in the progress.
+    steps = Steps(n_resamples * (1 + len(groups)) + share * len(wanted), progress, share)
     generator = np.random.default_rng(rng)
     # Every section has its own stream, so that none depends on which others are computed.
     streams = dict(zip(SECTIONS, generator.spawn(len(SECTIONS)), strict=True))
-    judge = partial(_examined, n_resamples=n_resamples, tolerance=tolerance)
+    named = None if metrics is None else chosen_metrics(metrics)
+    seed = rng if isinstance(rng, int) else generator
     work = Work(
         predictions=predictions,
-        metrics=_affordable(predictions) if metrics is None else chosen_metrics(metrics),
+        metrics=_affordable(predictions) if named is None else named,
         n_resamples=n_resamples,
-        examined=judge(predictions, steps.within(), generator, seed=rng),
+        tolerance=tolerance,
+        examined=examine(predictions, n_resamples, tolerance, steps.within(), seed),
         groups=groups,
-        of_groups={key: METRICS[key] for key in OF_GROUPS} if metrics is None else chosen_metrics(metrics),
-        examine=judge,
+        of_groups={key: METRICS[key] for key in OF_GROUPS} if named is None else named,
         steps=steps,
     )
     steps.add(n_resamples - steps.done)  # All at once, if the verdict was known already.
@@ -142,28 +143,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         fields |= SECTIONS[key](work, streams[key])
         steps.end_section()
     found = assembled(predictions, name, work.examined, **fields)
-    if predictions is rows:
-        return found
-    return of_rows(found, rows, None if metrics is None else work.metrics)
-
-
-def _examined(
-    predictions: Predictions,
-    progress: Progress,
-    generator: np.random.Generator,
-    *,
-    n_resamples: int,
-    tolerance: float,
-    seed: Rng = None,
-) -> Examined:
-    """Return the verdict with its test and size; with an int as seed, they are kept with the predictions."""
-
-    def compute() -> Examined:
-        return examine(predictions, n_resamples, tolerance, progress, generator)
-
-    if not isinstance(seed, int):
-        return compute()
-    return predictions.once(("examined", n_resamples, tolerance, seed), compute)
+    return found if predictions is rows else of_rows(found, rows, named)
 
 
 def _as_rows(data: object, y_prob: object, sample_weight: object) -> Predictions:
@@ -190,11 +170,6 @@ def _affordable(predictions: Predictions) -> Mapping[str, Metric]:
     """Return all metrics that are fast enough, without redundant ones."""
     names = suited_names([*METRICS], predictions.n_classes)
     return {key: METRICS[key] for key in names if METRICS[key].is_affordable(predictions)}
-
-
-def _share(n_resamples: int) -> int:
-    """Return the number of redraws that a section counts as in the progress."""
-    return max(1, n_resamples // 5)
 
 
 def _split(predictions: Predictions, by: object) -> dict[str, Predictions]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.assessment.many_rows import summarised
 from calibrant.assessment.size import CONFIDENCE, NO_RESAMPLING, SIZE
-from calibrant.assessment.verdict import Examined
+from calibrant.assessment.verdict import Examined, examine
 from calibrant.assessment.work import Fields, Work, measured
 from calibrant.curves.view import binary_view
 from calibrant.exceptions import InputError
@@ -167,7 +167,7 @@ def groups(work: Work, rng: np.random.Generator) -> Fields:
 
     found: dict[str, Assessment] = {}
     for name, part in work.groups.items():
-        examined = work.examine(part, work.steps.within(), rng)
+        examined = examine(part, work.n_resamples, work.tolerance, work.steps.within(), rng)
         found[name] = assembled(part, name, examined, metrics=measured(part, work.of_groups))
     adjusted = holm({name: part.test.pvalue for name, part in found.items()}) if found else {}
     return {"groups": found, "adjusted": adjusted}

@@ -55,11 +55,17 @@ def examine(
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> Examined:
-    """Test predictions, measure their error, and judge them."""
-    generator = np.random.default_rng(rng)
-    test = OmnibusTest(n_resamples)(predictions, rng=generator, progress=progress)
-    size = measure_size(predictions, min(n_resamples, SIZE_RESAMPLES), generator)
-    return Examined(judge(predictions, test, size, tolerance), test, size)
+    """Test predictions, measure their error, and judge them; with an int as seed, this is kept with the predictions."""
+
+    def compute() -> Examined:
+        generator = np.random.default_rng(rng)
+        test = OmnibusTest(n_resamples)(predictions, rng=generator, progress=progress)
+        size = measure_size(predictions, min(n_resamples, SIZE_RESAMPLES), generator)
+        return Examined(judge(predictions, test, size, tolerance), test, size)
+
+    if not isinstance(rng, int):
+        return compute()
+    return predictions.once(("examined", n_resamples, tolerance, rng), compute)
 
 
 def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: float = TOLERANCE) -> Verdict:

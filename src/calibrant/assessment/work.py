@@ -1,6 +1,6 @@
 """What the sections of an assessment share: the data, the requested metrics, and the progress."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
@@ -49,16 +49,7 @@ class Fields(TypedDict, total=False):
 
 @dataclass
 class Steps:
-    """Progress of an assessment, in units of one redraw of the labels.
-
-    Parameters
-    ----------
-    total : int
-    report : callable, optional
-        Called with (done, total) after every step.
-    section : int, default=0
-        Units that one section counts as.
-    """
+    """Progress of an assessment, in units of one redraw of the labels; every section counts as `section` of them."""
 
     total: int
     report: Progress | None = None
@@ -97,32 +88,15 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """The input of every section.
-
-    Attributes
-    ----------
-    predictions : Predictions
-    metrics : mapping of str to Metric
-        The requested metrics, by name.
-    n_resamples : int
-    examined : Examined
-        The verdict, with the test and the size behind it.
-    groups : mapping of str to Predictions
-        Parts of the rows, by name.
-    of_groups : mapping of str to Metric
-        Metrics of each group.
-    examine : callable
-        From predictions, a progress callback and a generator to what `examined` is for all rows.
-    steps : Steps
-    """
+    """The input of every section: the data, what was asked, and the verdict; `groups` are parts of the rows."""
 
     predictions: Predictions
     metrics: Mapping[str, Metric]
     n_resamples: int
+    tolerance: float
     examined: Examined
     groups: Mapping[str, Predictions]
     of_groups: Mapping[str, Metric]
-    examine: Callable[..., Examined]
     steps: Steps
 
     def estimates(self, progress: Progress | None = None) -> dict[str, Estimate]:
