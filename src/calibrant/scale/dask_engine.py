@@ -13,7 +13,6 @@ from calibrant._border.types import Progress
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched, part_of
 from calibrant.scale.reading import Reading
-from calibrant.scale.saved import read_bytes
 
 MERGED = 4
 """Number of sketches that one task adds up."""
@@ -75,10 +74,10 @@ def sketch_dask(
         own = {future.key: file for future, file in zip(parts, files, strict=True)}
         while len(parts) > 1:
             groups = [parts[start : start + MERGED] for start in range(0, len(parts), MERGED)]
-            parts = [cluster.submit(_merged, *group, pure=False, retries=RETRIES) for group in groups]
+            parts = [cluster.submit(_merged, reading, *group, pure=False, retries=RETRIES) for group in groups]
         (whole,) = run.finished(parts, own)
         data, bad = whole.result()
-    return Sketched(read_bytes(data), bad)
+    return Sketched(reading.empty().from_bytes(data), bad)
 
 
 def connected(scheduler: str | None, client: object = None) -> Any:
@@ -235,9 +234,10 @@ def _part(file: str, reading: Reading, skip_bad: bool) -> Part:
     return found.sketch.to_bytes(), dict(found.bad)
 
 
-def _merged(first: Part, *others: Part) -> Part:
-    total, bad = read_bytes(first[0]), dict(first[1])
-    for data, more in others:
-        total += read_bytes(data)
+def _merged(reading: Reading, *parts: Part) -> Part:
+    total: Any = reading.empty()
+    bad = dict[str, str]()
+    for data, more in parts:
+        total += total.from_bytes(data)
         bad |= more
     return total.to_bytes(), bad

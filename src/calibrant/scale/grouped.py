@@ -1,17 +1,18 @@
-"""One sketch per group; only occupied cells are kept, since there may be thousands of groups."""
+"""One sketch per group, of which only occupied cells are kept, since there may be thousands; and sketches in files."""
 
-import hashlib
 import json
+import os
 from collections.abc import Hashable, Iterator, Mapping
 from functools import reduce
 from itertools import pairwise
-from operator import add
+from operator import iadd
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.convert import convert
+from calibrant._border.files import open_regular, write_atomically
 from calibrant._border.numerals import count
 from calibrant._border.text import quoted
 from calibrant._border.types import IntArray
@@ -21,7 +22,7 @@ from calibrant.exceptions import InputError
 from calibrant.resampling.bootstrap import group_rows
 from calibrant.results import Assessment
 from calibrant.scale.batch import Counters
-from calibrant.scale.pack import CHECK, Packed, pack, unpack
+from calibrant.scale.pack import Packed, opened, pack, sealed, unpack
 from calibrant.scale.sketch import Sketch
 from calibrant.scale.wave_sums import WaveSums
 
@@ -134,27 +135,18 @@ class GroupedSketch(Mapping[str, Sketch]):
 
     def total(self) -> Sketch:
         """Return the sketch of all groups together: that of all rows."""
-        return reduce(add, self.values(), self.like.copy_empty())
+        return reduce(iadd, self.values(), self.like.copy_empty())
 
     def to_bytes(self) -> bytes:
         """Return the sketch as bytes, which do not depend on the order or the batches of the rows."""
         parts = [pack(self.like.packed()), *(pack(self._packed[name]) for name in self)]
-        text = json.dumps({"names": [*self], "sizes": [len(part) for part in parts]}).encode()
-        body = b"".join([MAGIC, VERSION.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text, *parts])
-        return body + hashlib.sha256(body).digest()
+        head = json.dumps({"names": [*self], "sizes": [len(part) for part in parts]})
+        return sealed(MAGIC, VERSION, head, parts)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the groups that `to_bytes` wrote."""
-        if data[: len(MAGIC)] != MAGIC:
-            raise InputError("this is not a sketch of groups: it does not begin like one.")
-        start = len(MAGIC) + 6
-        if len(data) < start + CHECK or hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
-            raise InputError("this sketch of groups is damaged: its checksum is wrong. Copy or make it again.")
-        if (version := int.from_bytes(data[len(MAGIC) : len(MAGIC) + 2], "little")) != VERSION:
-            raise InputError(f"this sketch of groups has version {version}, not {VERSION}. Update calibrant.")
-        end = start + int.from_bytes(data[start - 4 : start], "little")
-        head = json.loads(data[start:end])
+        head, end = opened(data, MAGIC, VERSION, "sketch of groups")
         places = np.cumsum([end, *head["sizes"]]).tolist()
         first, *others = (data[a:b] for a, b in pairwise(places))
         found = cls(Sketch.from_bytes(first))
@@ -216,3 +208,21 @@ def _weighted(packed: Packed) -> Packed:
     scaled = {"logs": head["logs"] * ONE, "squares": [one * ONE for one in head["squares"]]}
     lines = [(cells, np.hstack([columns, of_ones(columns)])) for cells, columns in packed.lines]
     return Packed(head | scaled | {"units": head["counters"]["rows"] * ONE}, lines, packed.waves)
+
+
+def write_sketch(sketch: Sketch | GroupedSketch, path: str | os.PathLike[str]) -> int:
+    """Write a sketch to a file, which is replaced only when the new one is complete; return the size in bytes."""
+    data = sketch.to_bytes()
+    with write_atomically(path) as handle:
+        handle.write(data)
+    return len(data)
+
+
+def read_sketch(path: str | os.PathLike[str]) -> Sketch | GroupedSketch:
+    """Return the sketch in a file: a `Sketch` or, of groups, a `GroupedSketch`."""
+    with open_regular(path) as file:
+        data = file.handle.read()
+        try:
+            return (GroupedSketch if data.startswith(MAGIC) else Sketch).from_bytes(data)
+        except InputError as error:
+            raise InputError(f"{file.name}: {error}") from error

@@ -13,7 +13,6 @@ from calibrant._border.types import Progress
 from calibrant._core.threads import available_threads, in_order
 from calibrant.exceptions import InputError
 from calibrant.scale.reading import AnySketch, Reading
-from calibrant.scale.saved import read_bytes
 from calibrant.scale.summary import MANY_CLASSES
 
 MOST_THREADS = 8
@@ -146,7 +145,7 @@ def _load(path: str | os.PathLike[str], reading: Reading) -> tuple[AnySketch, di
     text, _, data = Path(path).read_bytes().partition(b"\n")
     try:
         head = json.loads(text)
-        sketch = read_bytes(data)
+        sketch = reading.empty().from_bytes(data)
     except ValueError as error:
         raise InputError(f"{path} is not a checkpoint of a sketch, or is damaged. Remove it to start again.") from error
     if head["reading"] != repr(reading):

@@ -13,6 +13,7 @@ weights have waves, in two parts each ("pairs" in the head of waves); all else i
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,31 @@ from calibrant.exceptions import InputError
 
 MAGIC, VERSION = b"calibrant sketch", 3
 CHECK = 32
-LEAST = len(MAGIC) + 2 + 4 + CHECK
+"""Bytes of the checksum."""
+
+
+def sealed(magic: bytes, version: int, head: str, parts: Iterable[bytes]) -> bytes:
+    """Return a head and what follows it, behind a magic word and before a checksum."""
+    text = head.encode()
+    start = [magic, version.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text]
+    body = b"".join([*start, *parts])
+    return body + hashlib.sha256(body).digest()
+
+
+def opened(data: bytes, magic: bytes, latest: int, what: str) -> tuple[dict[str, Any], int]:
+    """Return the head of what was sealed, and where the parts begin; refuse what is damaged or of another kind."""
+    if data[: len(magic)] != magic:
+        raise InputError(f"this is not a {what}: it does not begin like one. Make one with `calibrant sketch`.")
+    start = len(magic) + 6
+    if len(data) < start + CHECK or hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
+        raise InputError(f"this {what} is damaged: its checksum is wrong. Copy or make it again.")
+    version = int.from_bytes(data[start - 6 : start - 4], "little")
+    if not 1 <= version <= latest:
+        raise InputError(
+            f"this {what} has version {version}, but this version of calibrant reads 1 to {latest}. Update calibrant."
+        )
+    end = start + int.from_bytes(data[start - 4 : start], "little")
+    return json.loads(data[start:end]), end
 
 
 class Packed(NamedTuple):
@@ -39,31 +64,19 @@ class Packed(NamedTuple):
 def pack(content: Packed) -> bytes:
     """Return the bytes of a sketch."""
     head = content.head | {"cells": [len(cells) for cells, _ in content.lines]}
-    text = json.dumps(head, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
-    version = VERSION if "pairs" in (head["waves"] or {}) else 2
-    parts = [MAGIC, version.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text]
+    parts = []
     for cells, columns in content.lines:
         parts += [cells.astype("<u4").tobytes(), columns.T.astype("<i8").tobytes()]
     if content.waves is not None:
         parts.append(content.waves.astype("<i8").tobytes())
-    body = b"".join(parts)
-    return body + hashlib.sha256(body).digest()
+    version = VERSION if "pairs" in (head["waves"] or {}) else 2
+    return sealed(MAGIC, version, json.dumps(head, sort_keys=True, separators=(",", ":")), parts)
 
 
 def unpack(data: bytes) -> Packed:
-    """Return what the bytes of a sketch hold; refuse any that are damaged or of another kind."""
-    if data[: len(MAGIC)] != MAGIC:
-        raise InputError("this is not a sketch: it does not begin like one. Make one with `calibrant sketch`.")
-    if len(data) < LEAST or hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
-        raise InputError("this sketch is damaged: its checksum is wrong. Copy or make it again.")
-    version = int.from_bytes(data[len(MAGIC) : len(MAGIC) + 2], "little")
-    if not 1 <= version <= VERSION:
-        raise InputError(
-            f"this sketch has version {version}, but this version of calibrant reads 1 to {VERSION}. Update calibrant."
-        )
-    start = len(MAGIC) + 6
-    end = start + int.from_bytes(data[start - 4 : start], "little")
-    head = {"units": None, "waves": None} | json.loads(data[start:end])
+    """Return what the bytes of a sketch hold."""
+    found, end = opened(data, MAGIC, VERSION, "sketch")
+    head = {"units": None, "waves": None} | found
     lines = []
     n_columns = COLUMNS + (0 if head["units"] is None else MASSES)
     for count in head.pop("cells"):

@@ -1,6 +1,5 @@
 """Temperature, vector and matrix scaling of files by a few passes: each sums a gradient and a Hessian over all rows."""
 
-import hashlib
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields
@@ -18,13 +17,14 @@ from calibrant.calibrators.fitting.softmax import Diagonal, Full, PenalisedLikel
 from calibrant.calibrators.multiclass.affine import RIDGE, AffineScaling, as_matrix
 from calibrant.exceptions import InputError
 from calibrant.scale.batch import Counters, clean
+from calibrant.scale.pack import CHECK, opened, sealed
 from calibrant.scale.reading import Reading
 
 if TYPE_CHECKING:
     from calibrant.calibrators import Calibrator
     from calibrant.scale.local import Sketched
 
-MAGIC = b"calibrant passes"
+MAGIC, VERSION = b"calibrant passes", 1
 
 METHODS = {"ts": TemperatureScaling, "vs": VectorScaling, "ms": MatrixScaling}
 """What can be fitted by passes, by the names in CALIBRATORS."""
@@ -37,9 +37,6 @@ LAST = 1e-14
 
 NO_LOSS = 1e-9
 """With a smaller mean loss every label is the most probable class, and the loss has no minimum."""
-
-CHECK = 32
-"""Bytes of the checksum."""
 
 
 class Pass:
@@ -95,19 +92,13 @@ class Pass:
     def to_bytes(self) -> bytes:
         """Return the sums as bytes, which workers send."""
         head = {"classes": list(self.classes), "counters": vars(self.counters), "shape": list(self.parameters.shape)}
-        text = json.dumps(head).encode()
         arrays = (self.parameters, self.mass, np.array([self.loss]), self.gradient, self.hessian)
-        body = MAGIC + len(text).to_bytes(4, "little") + text + b"".join(a.astype("<f8").tobytes() for a in arrays)
-        return body + hashlib.sha256(body).digest()
+        return sealed(MAGIC, VERSION, json.dumps(head), (array.astype("<f8").tobytes() for array in arrays))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the sums that `to_bytes` wrote."""
-        if hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
-            raise InputError("these sums of a pass are damaged: their checksum is wrong.")
-        start = len(MAGIC) + 4
-        end = start + int.from_bytes(data[len(MAGIC) : start], "little")
-        head = json.loads(data[start:end])
+        head, end = opened(data, MAGIC, VERSION, "sum of a pass")
         numbers = np.frombuffer(data[:-CHECK], "<f8", offset=end)
         (k, m), size = head["shape"], head["shape"][0] * head["shape"][1]
         parameters, mass, loss, gradient, hessian = np.split(numbers, np.cumsum([size, k, 1, size]))

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched
 from calibrant.scale.reading import AnySketch, Reading, Rows
-from calibrant.scale.saved import read_bytes
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -96,9 +95,9 @@ def sketch_frame(frame: "DataFrame", reading: Reading) -> AnySketch:
 
 def merge_rows(frame: "DataFrame", reading: Reading) -> AnySketch:
     """Return the sum of the sketches in the rows of a Spark data frame."""
-    total = reading.empty()
+    total: Any = reading.empty()
     for row in frame.toLocalIterator():  # One by one: with many classes, each takes megabytes.
-        total += read_bytes(bytes(row[0]))
+        total += total.from_bytes(bytes(row[0]))
     return total
 
 
