@@ -55,33 +55,42 @@ def simulate(rng: np.random.Generator, n: int, k: int) -> tuple[Any, Any]:
     return probs, np.eye(k)[rng.integers(0, k, n)] - probs
 
 
+def reduction(part: Any, name: str, P: Any, A: Any, *more: Any, kernel: tuple[Any, ...], **options: Any) -> Any:
+    """Return the call of a reduction, for which the other version takes the parts of the matrix one by one."""
+    function = getattr(part("pairs"), name)
+    try:
+        distances = part("distances")
+    except ImportError:
+        return partial(function, P, A, *more, kernel=part("kernel").Kernel(*kernel), n_threads=1, **options)
+    H = distances.RadialMatrix(P, A, kernel=distances.Kernel(*kernel))
+    return partial(function, H, *more, n_threads=1, **options)
+
+
 def of_pairs(part: Any, rng: np.random.Generator) -> Calls:
     """Return sums over pairs."""
-    pairs, Kernel = part("pairs"), part("kernel").Kernel
-    exponential, found = Kernel("exponential", "total-variation", 0.5), Calls()
+    exponential, found = ("exponential", "total-variation", 0.5), Calls()
     for n, k in ((6000, 3), (6000, 10), (3000, 100), (1000, 1000)):
         P, A = simulate(rng, n, k)
-        found[f"pair sum, {n} x {k}"] = partial(pairs.pair_sum, P, A, kernel=exponential, n_threads=1)
+        found[f"pair sum, {n} x {k}"] = reduction(part, "pair_sum", P, A, kernel=exponential)
     P, A = simulate(rng, 4000, 10)
     others = {
-        "Gaussian, Euclidean": Kernel("gaussian", "euclidean", 0.5),
-        "Matern 5/2": Kernel("matern52", "euclidean", 0.5),
-        "gamma-exponential": Kernel("gamma-exponential", "total-variation", 0.5, 1.5),
-        "rational quadratic": Kernel("rational-quadratic", "euclidean", 0.5, 1.5),
+        "Gaussian, Euclidean": ("gaussian", "euclidean", 0.5),
+        "Matern 5/2": ("matern52", "euclidean", 0.5),
+        "gamma-exponential": ("gamma-exponential", "total-variation", 0.5, 1.5),
+        "rational quadratic": ("rational-quadratic", "euclidean", 0.5, 1.5),
     }
     for name, kernel in others.items():
-        found[f"pair sum, 4000 x 10, {name}"] = partial(pairs.pair_sum, P, A, kernel=kernel, n_threads=1)
+        found[f"pair sum, 4000 x 10, {name}"] = reduction(part, "pair_sum", P, A, kernel=kernel)
     block = rng.random((4000, 200))
-    settings = {"kernel": exponential, "n_threads": 1}
-    found["row sums, 4000 x 10"] = partial(pairs.row_sums, P, A, **settings)
-    found["200 quadratic forms"] = partial(pairs.quadratic_forms, P, A, block, **settings)
+    found["row sums, 4000 x 10"] = reduction(part, "row_sums", P, A, kernel=exponential)
+    found["200 quadratic forms"] = reduction(part, "quadratic_forms", P, A, block, kernel=exponential)
     from calibrant.kernels import TotalVariation
 
     for n, k in ((2000, 10), (2000, 100)):
         P, _ = simulate(rng, n, k)
         found[f"distances, {n} x {k}"] = partial(TotalVariation().pairwise, P, P)
     P, A = simulate(rng, 4000, 10)
-    found["blocks of 20"] = partial(pairs.block_sums, P, A, blocksize=20, **settings)
+    found["blocks of 20"] = reduction(part, "block_sums", P, A, blocksize=20, kernel=exponential)
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from timing import best
 
-from calibrant._core.distances import Kernel
+from calibrant._core.distances import Kernel, RadialMatrix
 
 TV = Kernel("exponential", "total-variation", 0.5)
 
@@ -67,11 +67,11 @@ def pair_sums() -> None:
         P, R = simulate(n, n_classes)
         times, _ = best(
             {
-                "compiled": partial(pairs.pair_sum, P, R, kernel=TV),
-                "compiled, 1 thread": partial(pairs.pair_sum, P, R, kernel=TV, n_threads=1),
+                "compiled": partial(pairs.pair_sum, RadialMatrix(P, R, kernel=TV)),
+                "compiled, 1 thread": partial(pairs.pair_sum, RadialMatrix(P, R, kernel=TV), n_threads=1),
                 "SciPy tiles of 512": partial(tiled, P, R, scipy_exponential),
                 "SciPy dense": partial(dense, P, R, TV.lengthscale),
-                "NumPy twin": partial(twin.pair_sum, P, R, kernel=TV),
+                "NumPy twin": partial(twin.pair_sum, RadialMatrix(P, R, kernel=TV)),
             },
             repetitions,
         )
@@ -87,7 +87,7 @@ def euclidean() -> None:
         P, R = simulate(n, n_classes)
         times, _ = best(
             {
-                "compiled": partial(pairs.pair_sum, P, R, kernel=kernel),
+                "compiled": partial(pairs.pair_sum, RadialMatrix(P, R, kernel=kernel)),
                 "BLAS tiles of 512": partial(tiled, P, R, blas_gaussian),
                 "BLAS tiles of 2048": partial(tiled, P, R, blas_gaussian, 2048),
             },
@@ -116,8 +116,8 @@ def forms() -> None:
         H = np.random.default_rng(2).normal(size=(n, n))
         times, _ = best(
             {
-                "compiled forms": partial(pairs.quadratic_forms, P, R, C, kernel=TV),
-                "compiled row_sums": partial(pairs.row_sums, P, R, kernel=TV),
+                "compiled forms": partial(pairs.quadratic_forms, RadialMatrix(P, R, kernel=TV), C),
+                "compiled row_sums": partial(pairs.row_sums, RadialMatrix(P, R, kernel=TV)),
                 "SciPy tiles, BLAS product": partial(with_blas, C),
                 "BLAS product alone, H given": partial(np.matmul, H, C),
             },
@@ -134,7 +134,7 @@ def radials() -> None:
     for distance in ("total-variation", "euclidean"):
         names = ("exponential", "gaussian", "gamma-exponential", "matern32", "matern52", "rational-quadratic")
         kernels = {name: Kernel(name, distance, 0.5, 1.5) for name in names}
-        calls = {name: partial(pairs.pair_sum, P, R, kernel=kernel) for name, kernel in kernels.items()}
+        calls = {name: partial(pairs.pair_sum, RadialMatrix(P, R, kernel=kernel)) for name, kernel in kernels.items()}
         show(f"radial functions of {distance}, n={n} K=10", best(calls, 6)[0], n * (n - 1) / 2, "exponential")
 
 
@@ -146,8 +146,8 @@ def blocks() -> None:
     for size in (2, 8, 16, 50, 316):
         times, _ = best(
             {
-                "compiled": partial(pairs.block_sums, P, R, kernel=TV, blocksize=size),
-                "NumPy twin": partial(twin.block_sums, P, R, kernel=TV, blocksize=size),
+                "compiled": partial(pairs.block_sums, RadialMatrix(P, R, kernel=TV), size),
+                "NumPy twin": partial(twin.block_sums, RadialMatrix(P, R, kernel=TV), size),
             },
             3,
         )
@@ -177,13 +177,14 @@ P, R = bench.simulate(50_000, 10)
 before = peak()
 from calibrant._core import pairs
 loaded = peak()
-pairs.pair_sum(P[:100], R[:100], kernel=bench.TV)
+pairs.pair_sum(bench.RadialMatrix(P[:100], R[:100], kernel=bench.TV))
 warm = peak()
-pairs.pair_sum(P, R, kernel=bench.TV)
+H = bench.RadialMatrix(P, R, kernel=bench.TV)
+pairs.pair_sum(H)
 after = peak()
-pairs.row_sums(P, R, kernel=bench.TV)
+pairs.row_sums(H)
 rows = peak()
-pairs.quadratic_forms(P, R, np.ones((len(P), 64)), kernel=bench.TV)
+pairs.quadratic_forms(H, np.ones((len(P), 64)))
 print(f"  start {{before:.0f}}, core imported +{{loaded - before:.0f}}, code loaded +{{warm - loaded:.0f}}, "
       f"pair_sum +{{after - warm:.0f}}, row_sums +{{rows - after:.0f}}, 64 quadratic forms +{{peak() - rows:.0f}} MB")
 """
@@ -200,7 +201,7 @@ import numpy as np, pair_sums as bench
 P, R = bench.simulate({n}, 10)
 start = time.perf_counter()
 from calibrant._core import {module}
-{module}.pair_sum(P, R, kernel=bench.TV)
+{module}.pair_sum(bench.RadialMatrix(P, R, kernel=bench.TV))
 print(time.perf_counter() - start)
 """
 

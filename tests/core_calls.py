@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from calibrant._core import bins, pairs, redraws
-from calibrant._core.distances import Kernel, distances
+from calibrant._core.distances import RadialMatrix, distances
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
@@ -25,17 +25,17 @@ def everything(n_threads):
     """Return what every routine finds, as a list of arrays."""
     rng = np.random.default_rng(0)
     P, A, _ = simulate(1100, 3, seed=0)
-    options = {"kernel": Kernel(), "n_threads": n_threads}
+    H = RadialMatrix(P, A)
     x, weights, own = rng.random(3000), rng.random((3000, 21)), rng.integers(0, 2, 3000)
     line, happened = Line.of(x), rng.random(3000) < x
     by_kernel = [KernelSums(line, 0.02, kernel) for kernel in ("gaussian", "triweight", "epanechnikov")]
     gaps = [RowGaps(sums, 1.5, np.full(3000, 1e-9), lambda a, b, c, d: a + b + c + d) for sums in by_kernel[:2]]
     sorted_line = SortedLine.of(x, 0.1)
     return [
-        np.array(pairs.pair_sum(P, A, **options)),
-        pairs.row_sums(P, A, **options),
-        pairs.quadratic_forms(P, A, weights[:1100], **options),
-        pairs.block_sums(P, A, blocksize=20, **options),
+        np.array(pairs.pair_sum(H, n_threads=n_threads)),
+        pairs.row_sums(H, n_threads=n_threads),
+        pairs.quadratic_forms(H, weights[:1100], n_threads=n_threads),
+        pairs.block_sums(H, 20, n_threads=n_threads),
         np.array(sorted_line.pair_sum(weights[:, 0])),
         sorted_line.row_sums(weights[:, 0]),
         sorted_line.matmul(weights[:, 0], weights, n_threads=n_threads)[0],

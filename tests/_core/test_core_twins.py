@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core import pairs, redraws, twin, twin_draws
-from calibrant._core.distances import Kernel
+from calibrant._core.distances import Kernel, RadialMatrix
 from calibrant._core.line import beta as beta_module
 from calibrant._core.line import sums as sums_module
 from calibrant._core.line.beta import BetaSums
@@ -77,15 +77,14 @@ def test_pairs(*, seed, n, k, depth, width, layout, scale, radial, distance, pow
     columns, weights = rng.normal(size=(n, width)) * some_weights(rng, (n, 1), scale), some_weights(rng, n, scale)
     P, A, B, columns = (laid_out(a, layout) for a in (P, A, A @ (gram + gram.T), columns))
     kernel, size = Kernel(radial, distance, 10.0**power, 0.8), np.abs(A).sum(axis=1) @ np.abs(B).max(axis=1) * n
-    for args in ((P, A), (P, A, B)):
-        close(pairs.pair_sum(*args, kernel=kernel), twin.pair_sum(*args, kernel=kernel), size)
-        ours, theirs = (module.row_sums(*args, kernel=kernel, weights=weights) for module in (pairs, twin))
+    for H in (RadialMatrix(P, A, right, kernel) for right in (None, B)):
+        close(pairs.pair_sum(H), twin.pair_sum(H), size)
+        ours, theirs = (module.row_sums(H, weights=weights) for module in (pairs, twin))
         close(ours, theirs, size * weights.max())
-        other = args[2:] and {"B": B}
-        ours, theirs = (module.quadratic_forms(P, A, columns, **dict(other), kernel=kernel) for module in (pairs, twin))
+        ours, theirs = (module.quadratic_forms(H, columns) for module in (pairs, twin))
         close(ours, theirs, size * np.abs(columns).max() ** 2)
         for blocksize in {2, 7, max(n // 2, 2)}:
-            ours, theirs = (m.block_sums(*args, kernel=kernel, blocksize=blocksize) for m in (pairs, twin))
+            ours, theirs = (module.block_sums(H, blocksize) for module in (pairs, twin))
             close(ours, theirs, size)
 
 
@@ -98,11 +97,11 @@ def test_sorted_sums(seed, n, width, layout, scale, power):
     kernel, line = Kernel("exponential", "euclidean", 10.0**power), SortedLine.of(p, 10.0**power)
     # Steps between the numbers that are no single ones.
     r, weights = (laid_out(a[:, None], layout)[:, 0] for a in (r, weights))
-    P, A, size = p[:, None], r[:, None], np.abs(r).sum() * np.abs(r).max()
-    close(line.pair_sum(r), twin.pair_sum(P, A, kernel=kernel), size)
-    close(line.row_sums(r, weights), twin.row_sums(P, A, kernel=kernel, weights=weights), size * weights.max())
+    H, size = RadialMatrix(p[:, None], r[:, None], None, kernel), np.abs(r).sum() * np.abs(r).max()
+    close(line.pair_sum(r), twin.pair_sum(H), size)
+    close(line.row_sums(r, weights), twin.row_sums(H, weights=weights), size * weights.max())
     product, diagonal = line.matmul(r, columns)
-    close(product, twin.matmul(P, A, columns, kernel=kernel), size * np.abs(columns).max())
+    close(product, twin.matmul(H, columns), size * np.abs(columns).max())
     assert np.array_equal(diagonal, r * r)
 
 

@@ -108,7 +108,7 @@ def test_any_number_of_rows_in_a_box_is_summed_with_any_number_of_lanes(level, n
 def _spoil_the_stack():
     """Leave numbers where the compiled code will keep its tables: sums of NaN, which fill tiles on the stack."""
     from calibrant._core import pairs
-    from calibrant._core.distances import Kernel
+    from calibrant._core.distances import RadialMatrix
 
     with np.errstate(invalid="ignore"):
-        pairs.pair_sum(np.full((200, 2), np.nan), np.full((200, 2), np.nan), kernel=Kernel())
+        pairs.pair_sum(RadialMatrix(np.full((200, 2), np.nan), np.full((200, 2), np.nan)))

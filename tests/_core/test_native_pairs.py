@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from calibrant._core import engine, pairs, twin
-from calibrant._core.distances import Kernel
+from calibrant._core.distances import Kernel, RadialMatrix
 from calibrant._core.library import required
 from naming import each
 from oracles.kernels import PROFILES
@@ -39,11 +39,13 @@ def test_every_reduction_agrees_with_the_definition(module, kernel, alike):
     weights = np.random.default_rng(2).random(37)
     columns = np.random.default_rng(3).normal(size=(37, 5))
 
-    assert module.pair_sum(P, A, B, kernel=kernel) == pytest.approx(upper.sum(), abs=atol, rel=0)
-    rows = module.row_sums(P, A, B, kernel=kernel, weights=weights)
+    assert module.pair_sum(RadialMatrix(P, A, B, kernel)) == pytest.approx(upper.sum(), abs=atol, rel=0)
+    rows = module.row_sums(RadialMatrix(P, A, B, kernel), weights=weights)
     np.testing.assert_allclose(rows, off_diagonal @ weights, rtol=0, atol=atol)
-    np.testing.assert_allclose(module.row_sums(P, A, B, kernel=kernel), off_diagonal.sum(axis=1), rtol=0, atol=atol)
-    forms = module.quadratic_forms(P, A, columns, B, kernel=kernel)
+    np.testing.assert_allclose(
+        module.row_sums(RadialMatrix(P, A, B, kernel)), off_diagonal.sum(axis=1), rtol=0, atol=atol
+    )
+    forms = module.quadratic_forms(RadialMatrix(P, A, B, kernel), columns)
     np.testing.assert_allclose(forms, np.einsum("ib,ij,jb->b", columns, off_diagonal, columns), rtol=0, atol=5 * atol)
 
 
@@ -52,9 +54,9 @@ def test_products_and_columns_of_the_twin_agree_with_the_definition(kernel):
     P, A, _ = simulate(60, 3, seed=1)
     H = matrix(kernel, P, P, A, A @ GRAM)
     columns = np.random.default_rng(3).normal(size=(60, 5))
-    found = twin.matmul(P, A, columns, A @ GRAM, kernel=kernel)
+    found = twin.matmul(RadialMatrix(P, A, A @ GRAM, kernel), columns)
     np.testing.assert_allclose(found, (H - np.diag(np.diag(H))) @ columns, rtol=0, atol=tolerance(H))
-    some = twin.rectangle(P, A, P[::3], (A @ GRAM)[::3], kernel=kernel)
+    some = twin.columns(RadialMatrix(P, A, A @ GRAM, kernel), np.arange(0, 60, 3))
     np.testing.assert_allclose(some, H[:, ::3], rtol=1e-10, atol=1e-14)
 
 
@@ -66,7 +68,7 @@ def test_quadratic_forms_agree_with_the_definition(n):
     columns = np.random.default_rng(6).random((n, 7))
     expected = np.einsum("ib,ib->b", columns, H @ columns)
     for module in MODULES:
-        found = module.quadratic_forms(P, A, columns, kernel=EXPONENTIAL)
+        found = module.quadratic_forms(RadialMatrix(P, A, kernel=EXPONENTIAL), columns)
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(H))
 
 
@@ -78,7 +80,7 @@ def test_quadratic_forms_take_any_number_of_columns_in_any_order(module, width, 
     H = matrix(EXPONENTIAL, P, P, A, A @ GRAM)
     np.fill_diagonal(H, 0.0)
     columns = np.asarray(np.random.default_rng(18).normal(size=(130, width)), order=order)
-    found = module.quadratic_forms(P, A, columns, A @ GRAM, kernel=EXPONENTIAL)
+    found = module.quadratic_forms(RadialMatrix(P, A, A @ GRAM, EXPONENTIAL), columns)
     assert found.shape == (width,)
     np.testing.assert_allclose(found, np.einsum("ib,ij,jb->b", columns, H, columns), rtol=0, atol=tolerance(H))
 
@@ -89,7 +91,7 @@ def test_block_sums_agree_with_the_definition(module, blocksize):
     P, A, B = simulate(101, 4, seed=4)
     H = np.triu(matrix(EXPONENTIAL, P, P, A, B), 1)
     blocks = [slice(i * blocksize, (i + 1) * blocksize) for i in range(101 // blocksize)]
-    found = module.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=blocksize)
+    found = module.block_sums(RadialMatrix(P, A, B, EXPONENTIAL), blocksize)
     np.testing.assert_allclose(found, [H[b, b].sum() for b in blocks], rtol=0, atol=tolerance(H))
 
 
@@ -101,7 +103,7 @@ def test_a_few_large_blocks_are_shared_by_the_threads(monkeypatch, few):
     monkeypatch.setattr(pairs, "_LARGE_BLOCK", 25)
     monkeypatch.setattr(pairs, "_FEW_BLOCKS", few)
     monkeypatch.setattr(pairs, "pair_sum", lambda *args, **options: shared.append(1) or PAIR_SUM(*args, **options))
-    found = pairs.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=25)
+    found = pairs.block_sums(RadialMatrix(P, A, B, EXPONENTIAL), 25)
     expected = [H[b : b + 25, b : b + 25].sum() for b in range(0, 100, 25)]
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(H))
     assert len(shared) == (4 if few == 8 else 0)
@@ -113,21 +115,21 @@ PAIR_SUM = pairs.pair_sum
 def reductions(module, P, A, B, n_threads):
     rng = np.random.default_rng(8)
     weights, columns = rng.random(len(P)), rng.normal(size=(len(P), 21))
-    options = {"kernel": EXPONENTIAL, "n_threads": n_threads}
+    H, options = RadialMatrix(P, A, B, EXPONENTIAL), {"n_threads": n_threads}
     return [
-        np.array(module.pair_sum(P, A, B, **options)),
-        module.row_sums(P, A, B, weights=weights, **options),
-        module.quadratic_forms(P, A, columns, B, **options),
-        module.block_sums(P, A, B, blocksize=20, **options),
-        module.block_sums(P, A, B, blocksize=len(P) // 2, **options),
+        np.array(module.pair_sum(H, **options)),
+        module.row_sums(H, weights=weights, **options),
+        module.quadratic_forms(H, columns, **options),
+        module.block_sums(H, 20, **options),
+        module.block_sums(H, len(P) // 2, **options),
     ]
 
 
 def test_blocks_of_many_classes_are_taken_a_few_at_a_time(monkeypatch):
     P, A, B = (np.random.default_rng(0).random((61, 5)) for _ in range(3))
-    expected = pairs.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=7)
+    expected = pairs.block_sums(RadialMatrix(P, A, B, EXPONENTIAL), 7)
     monkeypatch.setattr(pairs, "_CELLS_OF_BLOCKS_PER_JOB", 100)
-    np.testing.assert_array_equal(pairs.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=7), expected)
+    np.testing.assert_array_equal(pairs.block_sums(RadialMatrix(P, A, B, EXPONENTIAL), 7), expected)
 
 
 # 513 rows make several jobs, of which the last is one panel; 700 classes make more than one slice.
@@ -153,13 +155,15 @@ def test_residuals_may_have_fewer_or_more_columns_than_there_are_classes():
     for width in (1, 9):
         A = np.random.default_rng(11).normal(size=(60, width))
         H = matrix(EXPONENTIAL, P, P, A, A)
-        assert pairs.pair_sum(P, A, kernel=EXPONENTIAL) == pytest.approx(np.triu(H, 1).sum(), abs=tolerance(H))
+        assert pairs.pair_sum(RadialMatrix(P, A, kernel=EXPONENTIAL)) == pytest.approx(
+            np.triu(H, 1).sum(), abs=tolerance(H)
+        )
 
 
 @each("kernel", KERNELS)
 def test_equal_rows_are_at_distance_zero_exactly(kernel):
     row = np.random.default_rng(13).dirichlet(np.ones(700))
-    found = pairs.pair_sum(np.stack([row, row]), np.ones((2, 1)), kernel=kernel)
+    found = pairs.pair_sum(RadialMatrix(np.stack([row, row]), np.ones((2, 1)), kernel=kernel))
     assert found == 1.0
 
 
@@ -175,7 +179,7 @@ def test_exponential_of_the_total_variation_is_that_of_an_exact_sum(lengthscale,
     kernel = Kernel("exponential", "total-variation", lengthscale)
     for i, j in product(range(4), range(9)):
         expected = math.exp(-math.fsum(np.abs(P[i] - P[j])) / 2 / lengthscale)
-        found = pairs.pair_sum(P[[i, j]], np.ones((2, 1)), kernel=kernel)
+        found = pairs.pair_sum(RadialMatrix(P[[i, j]], np.ones((2, 1)), kernel=kernel))
         assert found == pytest.approx(expected, rel=1e-13, abs=0)
         assert found <= 1.0
         assert found == 1.0 or not np.array_equal(P[i], P[j])
@@ -187,17 +191,21 @@ def test_nearly_equal_rows_keep_their_distance_under_a_tiny_lengthscale(distance
     P = np.stack([row, row + 1e-9 * np.array([1, -1, 0, 0, 0])])
     kernel = Kernel("exponential", distance, 1e-9)
     A = np.ones((2, 1))
-    assert pairs.pair_sum(P, A, kernel=kernel) == pytest.approx(matrix(kernel, P, P, A, A)[0, 1], rel=1e-12)
+    assert pairs.pair_sum(RadialMatrix(P, A, kernel=kernel)) == pytest.approx(
+        matrix(kernel, P, P, A, A)[0, 1], rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_no_rows_or_one_row_have_no_pairs(module):
     for n in (0, 1):
         P, A = np.ones((n, 2)) / 2, np.ones((n, 2))
-        assert module.pair_sum(P, A, kernel=EXPONENTIAL) == 0.0
-        assert not module.row_sums(P, A, kernel=EXPONENTIAL).any()
-        assert np.array_equal(module.quadratic_forms(P, A, np.ones((n, 3)), kernel=EXPONENTIAL), np.zeros(3))
-        assert len(module.block_sums(P, A, kernel=EXPONENTIAL, blocksize=10)) == 0
+        assert module.pair_sum(RadialMatrix(P, A, kernel=EXPONENTIAL)) == 0.0
+        assert not module.row_sums(RadialMatrix(P, A, kernel=EXPONENTIAL)).any()
+        assert np.array_equal(
+            module.quadratic_forms(RadialMatrix(P, A, kernel=EXPONENTIAL), np.ones((n, 3))), np.zeros(3)
+        )
+        assert len(module.block_sums(RadialMatrix(P, A, kernel=EXPONENTIAL), 10)) == 0
 
 
 def test_inputs_are_not_changed_and_may_be_read_only_and_not_contiguous():
@@ -205,17 +213,19 @@ def test_inputs_are_not_changed_and_may_be_read_only_and_not_contiguous():
     strided, residuals = np.asfortranarray(P), A[:, ::-1]
     before = strided.copy()
     strided.flags.writeable = False
-    found = pairs.pair_sum(strided, residuals, kernel=EXPONENTIAL)
-    assert found == pairs.pair_sum(P, residuals.copy(), kernel=EXPONENTIAL)
+    found = pairs.pair_sum(RadialMatrix(strided, residuals, kernel=EXPONENTIAL))
+    assert found == pairs.pair_sum(RadialMatrix(P, residuals.copy(), kernel=EXPONENTIAL))
     assert np.array_equal(before, strided)
 
 
 def test_calls_from_several_threads_do_not_disturb_each_other():
     P, A, _ = simulate(2000, 4, seed=16)
-    expected = pairs.pair_sum(P, A, kernel=EXPONENTIAL)
+    expected = pairs.pair_sum(RadialMatrix(P, A, kernel=EXPONENTIAL))
     found = []
     threads = [
-        threading.Thread(target=lambda: found.append(pairs.pair_sum(P, A, kernel=EXPONENTIAL, n_threads=2)))
+        threading.Thread(
+            target=lambda: found.append(pairs.pair_sum(RadialMatrix(P, A, kernel=EXPONENTIAL), n_threads=2))
+        )
         for _ in range(6)
     ]
     for thread in threads:
@@ -233,7 +243,7 @@ def test_published_value_of_the_unbiased_estimator():
     A = np.eye(3)[labels] - P
     kernel = Kernel("exponential", "euclidean", 1.0)
     for module in MODULES:
-        total = module.pair_sum(P, A, kernel=kernel)
+        total = module.pair_sum(RadialMatrix(P, A, kernel=kernel))
         assert total / (100 * 99 / 2) == pytest.approx(0.02015240706950358, rel=1e-12)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from calibrant._core import pairs, threads
-from calibrant._core.distances import Kernel
+from calibrant._core.distances import Kernel, RadialMatrix
 from calibrant._core.library import Matrix, Strip, required
 from calibrant._core.line import beta
 from core_calls import everything
@@ -28,11 +28,11 @@ def run(code):
 
 def test_memory_stays_far_below_the_matrix():
     P, A, _ = simulate(12_000, 5, seed=0)
-    pairs.pair_sum(P[:50], A[:50], kernel=KERNEL)
-    pairs.row_sums(P[:50], A[:50], kernel=KERNEL)
+    pairs.pair_sum(RadialMatrix(P[:50], A[:50], kernel=KERNEL))
+    pairs.row_sums(RadialMatrix(P[:50], A[:50], kernel=KERNEL))
     tracemalloc.start()
-    pairs.pair_sum(P, A, kernel=KERNEL)
-    pairs.row_sums(P, A, kernel=KERNEL)
+    pairs.pair_sum(RadialMatrix(P, A, kernel=KERNEL))
+    pairs.row_sums(RadialMatrix(P, A, kernel=KERNEL))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10e6  # the matrix would take 1.2 GB, the packed inputs take 2 MB
@@ -91,7 +91,9 @@ def test_an_interrupted_iteration_does_not_wait_for_all_jobs():
 
 def test_global_floating_point_state_is_not_touched():
     before = np.geterr()
-    pairs.pair_sum(*simulate(50, 3, seed=1)[:2], kernel=Kernel("gamma-exponential", "euclidean", 1e-3, 0.5))
+    pairs.pair_sum(
+        RadialMatrix(*simulate(50, 3, seed=1)[:2], kernel=Kernel("gamma-exponential", "euclidean", 1e-3, 0.5))
+    )
     assert np.geterr() == before
 
 

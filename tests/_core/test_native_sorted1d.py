@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant._core import engine
-from calibrant._core.distances import Kernel
+from calibrant._core.distances import Kernel, RadialMatrix
 from calibrant._core.sorted1d import SortedLine
 from cores import core
 from naming import each
@@ -54,9 +54,9 @@ def test_many_rows_agree_with_the_tiles():
     p, r, weights, _ = simulate(2000, seed=0)
     kernel = Kernel("exponential", "euclidean", 0.05)
     line = SortedLine.of(p, 0.05)
-    tiles, scale = (pairs.pair_sum(p[:, None], a[:, None], kernel=kernel) for a in (r, np.abs(r)))
+    tiles, scale = (pairs.pair_sum(RadialMatrix(p[:, None], a[:, None], kernel=kernel)) for a in (r, np.abs(r)))
     assert line.pair_sum(r) == pytest.approx(tiles, abs=1e-12 * scale, rel=0)
-    expected = pairs.row_sums(p[:, None], r[:, None], kernel=kernel, weights=weights)
+    expected = pairs.row_sums(RadialMatrix(p[:, None], r[:, None], kernel=kernel), weights=weights)
     np.testing.assert_allclose(line.row_sums(r, weights), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 

@@ -1,5 +1,6 @@
 """Distances between all pairs of rows, compiled or by SciPy, and the radial kernels that the compiled code knows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant._core.library import library
-from calibrant._core.packing import Layout
+from calibrant._core.packing import padded, points_of
 from calibrant._core.threads import run_all
 
 Distance = Literal["total-variation", "euclidean"]
@@ -35,6 +36,42 @@ class Kernel:
     distance: Distance = "total-variation"
     lengthscale: float = 1.0
     shape: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class RadialMatrix:
+    r"""The symmetric matrix :math:`H_{ij} = \kappa(d(P_i, P_j) / \ell) \langle A_i, B_j \rangle`, known by its factors.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, K)
+        P.
+    left : ndarray of shape (n, C)
+        A.
+    right : ndarray of shape (n, C), optional
+        B, which is A G with a symmetric G; by default A.
+    kernel : Kernel
+    """
+
+    points: FloatArray
+    left: FloatArray
+    right: FloatArray | None = None
+    kernel: Kernel = Kernel()
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.points)
+
+    @property
+    def other(self) -> FloatArray:
+        """B."""
+        return self.left if self.right is None else self.right
+
+    def map(self, function: Callable[[FloatArray], FloatArray]) -> "RadialMatrix":
+        """Return the matrix whose factors are functions of these."""
+        right = None if self.right is None else function(self.right)
+        return RadialMatrix(function(self.points), function(self.left), right, self.kernel)
 
 
 def radial_value(radial: Radial, u: FloatArray, shape: float) -> FloatArray:
@@ -77,10 +114,8 @@ def distances(x: FloatArray, y: FloatArray, *, squared: bool, n_threads: int | N
     core = library()
     if core is None:
         return by_scipy(x, y, squared=squared)
-    layout = Layout.of(core)
-    points, found = layout.points(x, y), np.empty((layout.padded(len(x)), layout.padded(len(y))))
-
-    rows_per_job = max(_ROWS_PER_JOB, layout.padded(_CELLS_PER_JOB // max(1, found.shape[1] * x.shape[1])))
+    points, found = points_of(x, y), np.empty((padded(len(x)), padded(len(y))))
+    rows_per_job = max(_ROWS_PER_JOB, padded(_CELLS_PER_JOB // max(1, found.shape[1] * x.shape[1])))
 
     def task(first: int) -> None:
         part = found[first : first + rows_per_job]

@@ -245,6 +245,11 @@ class Library(NamedTuple):
     strip: int
     routines: "dict[str, Routine]"
 
+    @property
+    def panel(self) -> int:
+        """Number of columns that are adjacent in memory, class by class; tiles are whole panels."""
+        return 2 * self.lanes
+
     def __getattr__(self, name: str) -> "Routine":
         return self.routines[name]
 

@@ -1,22 +1,22 @@
-r"""Reductions of :math:`H_{ij} = \kappa(d(P_i, P_j) / \ell) \langle A_i, B_j \rangle`, which is never stored; compiled.
+"""Reductions of a `RadialMatrix` H, which is never stored; compiled.
 
-Every function takes predictions P (n, K), residuals A (n, C) and, where they differ, B (n, C); a `Kernel`; and the
-number of threads, by default one for each processor. H is symmetric: B = A G with a symmetric G. Time is
-O(n^2 (K + C)), memory O(n (K + C)). The result is the same to the last bit for any number of threads. The caller has
+Every function takes H and the number of threads, by default one for each processor. For K classes and C residuals, time
+is O(n^2 (K + C)), memory O(n (K + C)). The result is the same to the last bit for any number of threads. The caller has
 checked that arrays are finite float64 of fitting shapes.
 """
 
 import math
 from enum import IntEnum
-from typing import NamedTuple
+from operator import itemgetter
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant._core import twin
-from calibrant._core.distances import Kernel
-from calibrant._core.library import Job, Library, Points, Problem, required
-from calibrant._core.packing import Layout, zeros
+from calibrant._core.blocks import slices
+from calibrant._core.distances import Kernel, RadialMatrix
+from calibrant._core.library import Job, Points, Problem, required
+from calibrant._core.packing import padded, points_of, spaced, strips_of, zeros
 from calibrant._core.threads import in_order
 
 
@@ -61,23 +61,18 @@ _OF_SQUARE = {"gaussian", "rational-quadratic"}
 _OF_EITHER = {"gamma-exponential"}
 
 
-class _Scaling(NamedTuple):
-    """The power of the summed distance, the factor that follows it, and the shape, for the profile."""
-
-    power: Power
-    scale: float
-    shape: float
-
-
-def problem_of(core: Library, kernel: Kernel, P: FloatArray, A: FloatArray, B: FloatArray | None) -> Problem:
+def problem_of(H: RadialMatrix) -> Problem:
     """Return all parameters of H for the compiled code."""
-    distance = _distance(kernel, P)
+    distance = _distance(H.kernel, H.points)
+    power, scale, shape = _scaling(H.kernel, squared=distance == Distance.SQUARED)
     return Problem.of(
-        points=_points(core, kernel, distance, P),
-        residuals=Layout.of(core).points(A, B),
+        points=_points(H.kernel, distance, H.points),
+        residuals=points_of(H.left, H.right),
         distance=distance,
-        profile=_PROFILES[kernel.radial],
-        **_scaling(kernel, squared=distance == Distance.SQUARED)._asdict(),
+        power=power,
+        profile=_PROFILES[H.kernel.radial],
+        scale=scale,
+        shape=shape,
     )
 
 
@@ -94,30 +89,31 @@ def _distance(kernel: Kernel, P: FloatArray) -> Distance:
     return Distance.DIFFERENCE if steep or largest > 1000 * kernel.lengthscale else Distance.OVERLAP
 
 
-def _points(core: Library, kernel: Kernel, distance: Distance, P: FloatArray) -> Points:
+def _points(kernel: Kernel, distance: Distance, P: FloatArray) -> Points:
     """Return the predictions or, for products of minima, their exponentials, and their totals over the classes."""
-    layout = Layout.of(core)
+    core = required()
     if distance == Distance.MINIMA:
-        powers = zeros(layout.padded(len(P)) * P.shape[1])
+        powers = zeros(padded(len(P)) * P.shape[1])
         np.divide(P, kernel.lengthscale, out=powers[: P.size].reshape(P.shape))
         core.exp(powers, len(powers))
         P = powers.reshape(-1, P.shape[1])
-    points = layout.points(P)
-    core.totals(distance, points, layout.padded(len(P)))
+    points = points_of(P)
+    core.totals(distance, points, padded(len(P)))
     return points
 
 
-def _scaling(kernel: Kernel, *, squared: bool) -> _Scaling:
+def _scaling(kernel: Kernel, *, squared: bool) -> tuple[Power, float, float]:
+    """Return the power of the summed distance, the factor that follows it, and the shape, for the profile."""
     # Sums are twice the total variation, or the squared Euclidean distance.
     unit = kernel.lengthscale if squared else 2 * kernel.lengthscale
     if kernel.radial in _OF_EITHER:
         scale, shape = (unit**-2, kernel.shape / 2) if squared else (1 / unit, kernel.shape)
-        return _Scaling(Power.AS_IT_IS, scale, shape)
+        return Power.AS_IT_IS, scale, shape
     if kernel.radial in _OF_SQUARE:
         factor = -0.5 if kernel.radial == "gaussian" else 0.5 / kernel.shape
-        return _Scaling(Power.AS_IT_IS if squared else Power.SQUARE, factor * unit**-2, kernel.shape)
+        return Power.AS_IT_IS if squared else Power.SQUARE, factor * unit**-2, kernel.shape
     factor = {"exponential": -1.0, "matern32": -math.sqrt(3), "matern52": -math.sqrt(5)}[kernel.radial]
-    return _Scaling(Power.ROOT if squared else Power.AS_IT_IS, factor / unit, kernel.shape)
+    return Power.ROOT if squared else Power.AS_IT_IS, factor / unit, kernel.shape
 
 
 _PAIRS_PER_JOB = 2**20
@@ -133,125 +129,85 @@ _CELLS_OF_BLOCKS_PER_JOB = 2**18
 _SMALL_BLOCK = 5
 
 
-def pair_sum(
-    P: FloatArray, A: FloatArray, B: FloatArray | None = None, *, kernel: Kernel, n_threads: int | None = None
-) -> float:
+def pair_sum(H: RadialMatrix, *, n_threads: int | None = None) -> float:
     r"""Return :math:`\sum_{i<j} H_{ij}`."""
-    core, layout = _core()
-    problem = problem_of(core, kernel, P, A, B)
+    problem = problem_of(H)
 
     def task(job: Job) -> float:
         found = np.empty(1)
-        core.pair_sum(problem, job, found)
+        required().pair_sum(problem, job, found)
         return float(found[0])
 
-    return math.fsum(in_order(task, _jobs(layout, len(P), _COLUMNS_PER_JOB), n_threads))
+    return math.fsum(in_order(task, _jobs(H.n, _COLUMNS_PER_JOB), n_threads))
 
 
-def row_sums(
-    P: FloatArray,
-    A: FloatArray,
-    B: FloatArray | None = None,
-    *,
-    kernel: Kernel,
-    weights: FloatArray | None = None,
-    n_threads: int | None = None,
-) -> FloatArray:
+def row_sums(H: RadialMatrix, *, weights: FloatArray | None = None, n_threads: int | None = None) -> FloatArray:
     r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
-    core, layout = _core()
-    problem = problem_of(core, kernel, P, A, B)
-    padded_weights, result = zeros(layout.padded(len(P))), zeros(layout.padded(len(P)))
-    padded_weights[: len(P)] = 1.0 if weights is None else weights
+    problem = problem_of(H)
+    padded_weights, result = zeros(padded(H.n)), zeros(padded(H.n))
+    padded_weights[: H.n] = 1.0 if weights is None else weights
 
     def task(job: Job) -> tuple[FloatArray, FloatArray]:
         by_row, by_column = zeros(job.row_end - job.row), zeros(job.column_end - job.column)
-        core.row_sums(problem, job, padded_weights, by_row, by_column)
+        required().row_sums(problem, job, padded_weights, by_row, by_column)
         return by_row, by_column
 
-    jobs = _jobs(layout, len(P), _COLUMNS_PER_JOB)
+    jobs = _jobs(H.n, _COLUMNS_PER_JOB)
     for job, (by_row, by_column) in zip(jobs, in_order(task, jobs, n_threads), strict=True):
         result[job.row : job.row_end] += by_row
         result[job.column : job.column_end] += by_column
-    return result[: len(P)]
+    return result[: H.n]
 
 
-def quadratic_forms(
-    P: FloatArray,
-    A: FloatArray,
-    block: FloatArray,
-    B: FloatArray | None = None,
-    *,
-    kernel: Kernel,
-    n_threads: int | None = None,
-) -> FloatArray:
+def quadratic_forms(H: RadialMatrix, block: FloatArray, *, n_threads: int | None = None) -> FloatArray:
     r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width).
 
     The product is not stored: memory is that of the block. Every call computes the kernel, which for 500 columns takes
     a tenth of the time.
     """
-    core, layout = _core()
-    problem = problem_of(core, kernel, P, A, B)
-    strips = layout.strips(block)
-    width = strips.shape[0] * layout.strip
+    problem, strips = problem_of(H), strips_of(block)
+    width = strips.shape[0] * strips.shape[2]
 
     def task(job: Job) -> FloatArray:
         out = zeros(width)
-        core.forms(problem, job, strips.shape[1], width, strips, out)
+        required().forms(problem, job, strips.shape[1], width, strips, out)
         return out
 
     total = np.zeros(width)
-    for part in in_order(task, _jobs(layout, len(P), _COLUMNS_PER_FORM, _PAIRS_PER_FORM), n_threads):
+    for part in in_order(task, _jobs(H.n, _COLUMNS_PER_FORM, _PAIRS_PER_FORM), n_threads):
         total += part
     return 2 * total[: block.shape[1]]
 
 
-def block_sums(
-    P: FloatArray,
-    A: FloatArray,
-    B: FloatArray | None = None,
-    *,
-    kernel: Kernel,
-    blocksize: int,
-    n_threads: int | None = None,
-) -> FloatArray:
+def block_sums(H: RadialMatrix, blocksize: int, *, n_threads: int | None = None) -> FloatArray:
     r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused.
 
     Blocks of at least 4096 rows, or of at least 2048 if there are fewer than 8, are each split among the threads;
     smaller ones are computed by one thread each.
     """
     if blocksize <= _SMALL_BLOCK:
-        return twin.block_sums(P, A, B, kernel=kernel, blocksize=blocksize)
-    core, layout = _core()
-    n_blocks, height = len(P) // blocksize, layout.padded(blocksize)
+        return twin.block_sums(H, blocksize)
+    n_blocks, height = H.n // blocksize, padded(blocksize)
     if blocksize >= (_LARGE_BLOCK if n_blocks < _FEW_BLOCKS else _ROWS_OF_BLOCKS_PER_JOB):
-        blocks = [slice(i * blocksize, (i + 1) * blocksize) for i in range(n_blocks)]
-        others = [None if B is None else B[block] for block in blocks]
-        sums = zip(blocks, others, strict=True)
-        return np.array([pair_sum(P[b], A[b], other, kernel=kernel, n_threads=n_threads) for b, other in sums])
-    step = max(min(_ROWS_OF_BLOCKS_PER_JOB, _CELLS_OF_BLOCKS_PER_JOB // P.shape[1]) // height, 1)
+        blocks = slices(0, n_blocks * blocksize, blocksize)
+        return np.array([pair_sum(H.map(itemgetter(rows)), n_threads=n_threads) for rows in blocks])
+    step = max(min(_ROWS_OF_BLOCKS_PER_JOB, _CELLS_OF_BLOCKS_PER_JOB // H.points.shape[1]) // height, 1)
 
     def task(first: int) -> FloatArray:
         rows = slice(first * blocksize, min(first + step, n_blocks) * blocksize)
-        points, left = (layout.spaced(X[rows], blocksize) for X in (P, A))
-        other = None if B is None else layout.spaced(B[rows], blocksize)
-        out = np.empty(len(points) // height)
-        problem = problem_of(core, kernel, points, left, other)
-        core.block_sums(problem, height, len(out), out)
+        some = H.map(lambda part: spaced(part[rows], blocksize))
+        out = np.empty(some.n // height)
+        required().block_sums(problem_of(some), height, len(out), out)
         return out
 
     return np.concatenate([np.zeros(0), *in_order(task, range(0, n_blocks, step), n_threads)])
 
 
-def _core() -> tuple[Library, Layout]:
-    core = required()
-    return core, Layout.of(core)
-
-
-def _jobs(layout: Layout, n: int, longest: int, n_pairs: int = _PAIRS_PER_JOB) -> list[Job]:
+def _jobs(n: int, longest: int, n_pairs: int = _PAIRS_PER_JOB) -> list[Job]:
     """Cut the upper triangle of H into rectangles, the same for any number of threads."""
-    end = layout.padded(n)
-    long = _whole(layout.tile, min(longest, end))
-    high = _whole(layout.tile, n_pairs // long)
+    end = padded(n)
+    long = _whole_tiles(min(longest, end))
+    high = _whole_tiles(n_pairs // long)
     return [
         Job(row, min(row + high, end), column, min(column + long, end))
         for row in range(0, end, high)
@@ -259,5 +215,6 @@ def _jobs(layout: Layout, n: int, longest: int, n_pairs: int = _PAIRS_PER_JOB) -
     ]
 
 
-def _whole(tile: int, n: int) -> int:
+def _whole_tiles(n: int) -> int:
+    tile = required().tile
     return max(n // tile, 1) * tile

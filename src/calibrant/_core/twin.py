@@ -6,14 +6,15 @@ which needs three passes per class. Tiles are added in the same order for any nu
 
 import math
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import TypeVar
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.blocks import slices
-from calibrant._core.distances import Kernel, by_scipy, distances, radial_value
+from calibrant._core.distances import Kernel, RadialMatrix, by_scipy, distances, radial_value
 from calibrant._core.threads import in_order
 
 Result = TypeVar("Result")
@@ -22,115 +23,79 @@ _TILE = 192
 _TILES_PER_JOB = 4
 
 
-def pair_sum(
-    P: FloatArray, A: FloatArray, B: FloatArray | None = None, *, kernel: Kernel, n_threads: int | None = None
-) -> float:
+def pair_sum(H: RadialMatrix, *, n_threads: int | None = None) -> float:
     r"""Return :math:`\sum_{i<j} H_{ij}`."""
-    right = A if B is None else B
 
     def reduce(rows: slice, columns: slice, K: FloatArray) -> float:
-        return float(np.vdot(A[rows], K @ right[columns]))
+        return float(np.vdot(H.left[rows], K @ H.other[columns]))
 
-    return math.fsum(found for _, _, found in _reduced(kernel, P, reduce, n_threads))
+    return math.fsum(found for _, _, found in _reduced(H, reduce, n_threads))
 
 
-def row_sums(
-    P: FloatArray,
-    A: FloatArray,
-    B: FloatArray | None = None,
-    *,
-    kernel: Kernel,
-    weights: FloatArray | None = None,
-    n_threads: int | None = None,
-) -> FloatArray:
+def row_sums(H: RadialMatrix, *, weights: FloatArray | None = None, n_threads: int | None = None) -> FloatArray:
     r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
-    right = A if B is None else B
-    charges = right if weights is None else right * weights[:, None]
+    charges = H.other if weights is None else H.other * weights[:, None]
 
     def reduce(rows: slice, columns: slice, K: FloatArray) -> tuple[FloatArray, FloatArray]:
         return K @ charges[columns], K.T @ charges[rows]
 
-    return np.einsum("ic,ic->i", A, _product(charges.shape, _reduced(kernel, P, reduce, n_threads)))
+    return np.einsum("ic,ic->i", H.left, _product(charges.shape, _reduced(H, reduce, n_threads)))
 
 
-def matmul(
-    P: FloatArray,
-    A: FloatArray,
-    block: FloatArray,
-    B: FloatArray | None = None,
-    *,
-    kernel: Kernel,
-    n_threads: int | None = None,
-) -> FloatArray:
+def matmul(H: RadialMatrix, block: FloatArray, *, n_threads: int | None = None) -> FloatArray:
     """Return the product of H, its diagonal set to zero, with a block of columns (n, width)."""
-    right = A if B is None else B
 
     def reduce(rows: slice, columns: slice, K: FloatArray) -> tuple[FloatArray, FloatArray]:
-        K *= A[rows] @ right[columns].T
+        K *= H.left[rows] @ H.other[columns].T
         return K @ block[columns], K.T @ block[rows]
 
-    return _product(block.shape, _reduced(kernel, P, reduce, n_threads))
+    return _product(block.shape, _reduced(H, reduce, n_threads))
 
 
-def quadratic_forms(
-    P: FloatArray,
-    A: FloatArray,
-    block: FloatArray,
-    B: FloatArray | None = None,
-    *,
-    kernel: Kernel,
-    n_threads: int | None = None,
-) -> FloatArray:
+def quadratic_forms(H: RadialMatrix, block: FloatArray, *, n_threads: int | None = None) -> FloatArray:
     r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width)."""
-    right, forms = A if B is None else B, np.zeros(block.shape[1])
+    forms = np.zeros(block.shape[1])
 
     def reduce(rows: slice, columns: slice, K: FloatArray) -> FloatArray:
-        K *= A[rows] @ right[columns].T
+        K *= H.left[rows] @ H.other[columns].T
         return np.einsum("ib,ib->b", block[rows], K @ block[columns])
 
-    for _, _, found in _reduced(kernel, P, reduce, n_threads):
+    for _, _, found in _reduced(H, reduce, n_threads):
         forms += found
     return 2 * forms
 
 
-def block_sums(
-    P: FloatArray,
-    A: FloatArray,
-    B: FloatArray | None = None,
-    *,
-    kernel: Kernel,
-    blocksize: int,
-    n_threads: int | None = None,
-) -> FloatArray:
+def block_sums(H: RadialMatrix, blocksize: int, *, n_threads: int | None = None) -> FloatArray:
     r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused."""
-    n_blocks = len(P) // blocksize
-    points, left, right = (
-        X[: n_blocks * blocksize].reshape(n_blocks, blocksize, X.shape[1]) for X in (P, A, A if B is None else B)
-    )
+    n_blocks = H.n // blocksize
     if blocksize > n_blocks:
-        blocks = zip(points, left, right, strict=True)
-        return np.array([pair_sum(*block, kernel=kernel, n_threads=n_threads) for block in blocks])
+        blocks = slices(0, n_blocks * blocksize, blocksize)
+        return np.array([pair_sum(H.map(itemgetter(rows)), n_threads=n_threads) for rows in blocks])
+    points, left, right = (
+        X[: n_blocks * blocksize].reshape(n_blocks, blocksize, X.shape[1]) for X in (H.points, H.left, H.other)
+    )
     result = np.zeros(n_blocks)
     for i in range(blocksize):
         for j in range(i + 1, blocksize):
-            summed = _summed(points[:, i], points[:, j], squared=_is_squared(kernel))
-            result += _radial(kernel, summed) * np.einsum("bk,bk->b", left[:, i], right[:, j])
+            summed = _summed(points[:, i], points[:, j], squared=_is_squared(H.kernel))
+            result += _radial(H.kernel, summed) * np.einsum("bk,bk->b", left[:, i], right[:, j])
     return result
 
 
-def rectangle(P: FloatArray, A: FloatArray, Q: FloatArray, B: FloatArray, *, kernel: Kernel) -> FloatArray:
-    r"""Return :math:`\kappa(d(P_i, Q_j) / \ell) \langle A_i, B_j \rangle` for all rows i and j, as an array."""
-    return _radial(kernel, distances(P, Q, squared=_is_squared(kernel))) * (A @ B.T)
+def columns(H: RadialMatrix, which: IntArray) -> FloatArray:
+    """Return some columns of H, (n, m)."""
+    K = _radial(H.kernel, distances(H.points, H.points[which], squared=_is_squared(H.kernel)))
+    return K * (H.left @ H.other[which].T)
 
 
 def _reduced(
-    kernel: Kernel, P: FloatArray, reduce: Callable[[slice, slice, FloatArray], Result], n_threads: int | None
+    H: RadialMatrix, reduce: Callable[[slice, slice, FloatArray], Result], n_threads: int | None
 ) -> Iterator[tuple[slice, slice, Result]]:
     """Yield the rows, the columns and the reduced kernel of each tile on and above the diagonal.
 
     In tiles on the diagonal, the kernel on and below it is set to zero.
     """
-    P = np.ascontiguousarray(P)
+    P, kernel = np.ascontiguousarray(H.points), H.kernel
     jobs = [
         (rows, columns)
         for rows in slices(0, len(P), _TILE)

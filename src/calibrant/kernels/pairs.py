@@ -14,14 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core import engine, twin
 from calibrant._core.blocks import slices
-from calibrant._core.distances import Kernel as CompiledKernel
+from calibrant._core.distances import Kernel, RadialMatrix
 from calibrant._core.sorted1d import SortedLine
 
 
@@ -177,43 +176,30 @@ class SummedPairs(PairMatrix):
 
 
 @dataclass(frozen=True, eq=False)
-class RadialPairs(PairMatrix):
+class RadialPairs(RadialMatrix, PairMatrix):
     """H for classes: a radial kernel of the probabilities times the product of residuals."""
-
-    points: FloatArray
-    left: FloatArray
-    right: FloatArray | None
-    """None if it is the same as `left`."""
-    kernel: CompiledKernel
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.points)
 
     def diagonal(self) -> FloatArray:
         """Return the entries of each row with itself."""
-        return np.einsum("ik,ik->i", self.left, self.left if self.right is None else self.right)
+        return np.einsum("ik,ik->i", self.left, self.other)
 
     def pair_sum(self) -> float:
         """Return the sum of H_ij over i < j."""
-        return self._engine.pair_sum(self.points, self.left, self.right, kernel=self.kernel)
+        return float(engine().pair_sum(self))
 
     def block_sums(self, blocksize: int) -> FloatArray:
         """Return the sum over i < j within each complete block of consecutive rows."""
-        return self._engine.block_sums(self.points, self.left, self.right, kernel=self.kernel, blocksize=blocksize)
+        return np.asarray(engine().block_sums(self, blocksize))
 
     def matmul(self, columns: FloatArray) -> FloatArray:
         """Return H with its diagonal set to 0, times (n, B) columns."""
         if columns.shape[1] != 1:
-            return twin.matmul(self.points, self.left, columns, self.right, kernel=self.kernel)
-        weights = columns[:, 0]
-        return self._engine.row_sums(self.points, self.left, self.right, kernel=self.kernel, weights=weights)[:, None]
+            return twin.matmul(self, columns)
+        return np.asarray(engine().row_sums(self, weights=columns[:, 0])[:, None])
 
     def take(self, columns: IntArray) -> FloatArray:
         """Return these columns of H, (n, m), with its diagonal set to 0."""
-        right = self.left if self.right is None else self.right
-        found = twin.rectangle(self.points, self.left, self.points[columns], right[columns], kernel=self.kernel)
+        found = twin.columns(self, columns)
         found[columns, np.arange(len(columns))] = 0.0
         return found
 
@@ -221,7 +207,7 @@ class RadialPairs(PairMatrix):
         """Return the sum of w_i w_j H_ij over i != j for each column of weights (n, B)."""
         if weights.shape[1] == 1:
             return super().quadratic_forms(weights)
-        return self._engine.quadratic_forms(self.points, self.left, weights, self.right, kernel=self.kernel)
+        return np.asarray(engine().quadratic_forms(self, weights))
 
     def weighted(self, weights: FloatArray) -> PairMatrix:
         """Return the matrix of w_i w_j H_ij."""
@@ -230,11 +216,6 @@ class RadialPairs(PairMatrix):
         scale = weights[:, None]
         right = None if self.right is None else self.right * scale
         return RadialPairs(self.points, self.left * scale, right, self.kernel)
-
-    @property
-    def _engine(self) -> ModuleType:
-        """The compiled code, or its NumPy twin."""
-        return engine()
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,5 +267,5 @@ class SortedPairs(PairMatrix):
 
     def _as_radial(self) -> RadialPairs:
         """Return the same matrix without the sorted order."""
-        kernel, residuals = CompiledKernel("exponential", "euclidean", self.lengthscale), self.residuals[:, None]
+        kernel, residuals = Kernel("exponential", "euclidean", self.lengthscale), self.residuals[:, None]
         return RadialPairs(self.positions[:, None], self.scale * residuals, residuals, kernel)
