@@ -9,7 +9,7 @@ import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import calibrant.hypotest
-from calibrant._core.blas import one_blas_thread
+from calibrant._core.threads import one_blas_thread
 from calibrant.calibrators import CALIBRATORS
 from naming import each
 from simulate import calibrated

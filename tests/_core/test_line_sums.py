@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from calibrant._core.library import required
 from calibrant._core.line import sums as sums_module
 from calibrant._core.line.boxes import Line
-from calibrant._core.line.kernels import KERNELS
+from calibrant._core.line.kernels import KERNELS, edge_polynomials, translations
 from calibrant._core.line.strips import for_strips
 from calibrant._core.line.sums import KernelSums
-from calibrant._core.line.tables import edge_polynomials, translations
 from calibrant._core.line.twin import PlainSums
 from naming import each
 from oracles.lines import (

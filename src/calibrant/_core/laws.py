@@ -1,4 +1,4 @@
-"""The normal and Student's t law, logistic and logarithmic functions, without `scipy.special`.
+"""The normal and Student's t law, exponential, logistic and logarithmic functions, without `scipy.special`.
 
 Its import takes a third of a second, longer than an evaluation of a few thousand rows.
 """
@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._core.library import library
 from calibrant._core.roots import root
 
 # Beyond 9 the weight of the normal law, exp(-r^2 / 2), is below 3e-18; 80 points integrate what is left to rounding.
@@ -19,6 +20,31 @@ _SERIES = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144)
 
 SMALLEST_PVALUE = float(np.finfo(float).tiny)
 """The smallest p-value that is reported: a p-value is never 0."""
+
+
+def exp_in_place(x: FloatArray) -> FloatArray:
+    """Replace numbers that are at most 0 by their exponentials, and return them.
+
+    Compiled, they are several times as fast as NumPy's, within two units in the last place, and 0 below e^-708, where
+    NumPy's results lose digits.
+
+    Examples
+    --------
+    >>> exp_in_place(np.array([0.0, -np.inf])).tolist()
+    [1.0, 0.0]
+    """
+    core = library()
+    if core is None or not x.flags.c_contiguous:
+        return np.exp(x, out=x)
+    flat = x.reshape(-1)
+    whole = len(flat) - len(flat) % core.lanes
+    core.exp(flat[:whole], whole)
+    if whole < len(flat):
+        rest = np.zeros(core.lanes)
+        rest[: len(flat) - whole] = flat[whole:]
+        core.exp(rest, len(rest))
+        flat[whole:] = rest[: len(flat) - whole]
+    return x
 
 
 def expit(x: FloatArray) -> FloatArray:

@@ -1,12 +1,20 @@
-"""Thread pools that return results in the order of the jobs, so that sums do not depend on the number of threads."""
+"""Threads whose number changes no digit: pools with results in the order of the jobs, and linear algebra on one thread.
+
+The last digits of the sums of linear algebra depend on how they are split among threads.
+"""
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -75,3 +83,46 @@ def _forget() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
+
+
+_depth = 0
+"""How many contexts the main thread has entered."""
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let NumPy and SciPy use one thread for products and factorisations, and restore the previous setting.
+
+    It is for the few computations whose digits would otherwise depend on the number of threads. The threads of this
+    package are not affected: their sums do not depend on their number. Only the main thread changes the setting: a
+    change by another thread does not reliably reach the libraries, and is not reliably undone.
+    """
+    global _depth  # noqa: PLW0603 (the setting belongs to the process)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    found = [] if _depth else _limit()
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+        for library, n_threads in found:
+            library.set_num_threads(n_threads)
+
+
+def _limit() -> "list[tuple[LibController, int]]":
+    """Set one thread for each library that uses more, and return the previous numbers."""
+    found = [(library, library.get_num_threads()) for library in _libraries("scipy.linalg" in sys.modules)]
+    more = [(library, n_threads) for library, n_threads in found if n_threads is not None and n_threads > 1]
+    for library, _ in more:
+        library.set_num_threads(1)
+    return more
+
+
+@cache
+def _libraries(_with_scipy: bool) -> "list[LibController]":
+    """Return the controller of each loaded library; SciPy loads its own with its linear algebra."""
+    from threadpoolctl import ThreadpoolController
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)

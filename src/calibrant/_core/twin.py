@@ -12,10 +12,9 @@ from typing import TypeVar
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blas import one_blas_thread
 from calibrant._core.blocks import slices
 from calibrant._core.distances import Kernel, RadialMatrix, by_scipy, distances, radial_value
-from calibrant._core.threads import in_order
+from calibrant._core.threads import in_order, one_blas_thread
 
 Result = TypeVar("Result")
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant._core.blas import one_blas_thread
 from calibrant._core.blocks import keep_argmax
-from calibrant._core.threads import available_threads, in_order
+from calibrant._core.threads import available_threads, in_order, one_blas_thread
 from calibrant.advice.rule import has_impossible_labels
 from calibrant.calibrators import Calibrator, StackedCalibration
 from calibrant.calibrators.combinations.folds import RARE, Unseen

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant._core.exponential import exp_in_place
+from calibrant._core.laws import exp_in_place
 from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import LARGEST, SMALLEST
 

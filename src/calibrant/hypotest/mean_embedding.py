@@ -7,8 +7,8 @@ import numpy as np
 
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
-from calibrant._core.blas import one_blas_thread
 from calibrant._core.laws import SMALLEST_PVALUE
+from calibrant._core.threads import one_blas_thread
 from calibrant.exceptions import InputError
 from calibrant.hypotest.calibration_test import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law

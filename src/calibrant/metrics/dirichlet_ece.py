@@ -10,10 +10,8 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import Evaluator, FloatArray, IntArray
-from calibrant._core.blas import one_blas_thread
-from calibrant._core.exponential import exp_in_place
-from calibrant._core.laws import log_gamma
-from calibrant._core.threads import in_order
+from calibrant._core.laws import exp_in_place, log_gamma
+from calibrant._core.threads import in_order, one_blas_thread
 from calibrant.metrics.base.metric import Metric, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks

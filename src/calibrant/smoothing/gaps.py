@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
-from calibrant._core.line.gaps import RowGaps, Rows
-from calibrant._core.line.twin import PlainSums
+from calibrant._core.line.beta import BetaSums
+from calibrant._core.line.gaps import RowGaps
+from calibrant._core.line.sums import KernelSums
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
-from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, CopiedSums, Sums
+from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Sums
 
 
 class Gaps(Protocol):
@@ -30,9 +31,9 @@ def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, shar
     The share is what `share_of_rows` returns.
     """
     plain = plain_gaps(sums, positions, norm, drop=drop, share=share)
-    if isinstance(sums, PlainSums | CopiedSums):
-        return plain
-    return RowGaps(cast("Rows", sums), norm, plain.least, plain.combine)
+    if isinstance(sums, KernelSums | BetaSums):
+        return RowGaps(sums, norm, plain.least, plain.combine)
+    return plain
 
 
 def plain_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, share: float = 1.0) -> "PlainGaps":

@@ -8,7 +8,7 @@ row more than :math:`6.4 \sqrt b` away contributes less than :math:`e^{-40}` of 
 left out.
 
 Few pairs are summed one by one. Otherwise rows are gathered in boxes half such a bandwidth wide and replaced, as in
-`tables`, by 14 points per box, as sources and as targets. Sums over the points of source boxes are computed at the
+`kernels`, by 14 points per box, as sources and as targets. Sums over the points of source boxes are computed at the
 points of target boxes, one by one, and interpolated to the rows.
 """
 
@@ -21,8 +21,8 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.library import Kernels, Strip, required
 from calibrant._core.line.boxes import Boxes, Line, as_record, starts_of_groups
+from calibrant._core.line.kernels import chebyshev_points, to_coefficients
 from calibrant._core.line.strips import Fill, for_columns, for_ranges
-from calibrant._core.line.tables import chebyshev_points, to_coefficients
 
 # Chebyshev points per box.
 TERMS = 14

@@ -6,19 +6,20 @@ As many columns as fit into a register are summed and reduced at a time, while t
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray
 from calibrant._core.library import EventsRecord, Matrix, Work, required
-from calibrant._core.line.boxes import Boxes, Line
-from calibrant._core.line.strips import Buffers, Fill, for_strips, in_groups
+from calibrant._core.line.beta import BetaSums
+from calibrant._core.line.boxes import Boxes
+from calibrant._core.line.strips import Buffers, for_strips, in_groups
 from calibrant._core.line.sums import KernelSums, Way
 
 
-def is_worth_grouping(sums: object, columns: int) -> TypeGuard[KernelSums]:
+def is_worth_grouping(sums: KernelSums | BetaSums, columns: int) -> TypeGuard[KernelSums]:
     """Return whether `Replicates` are faster: if there are several columns, and most sums are not term by term."""
     if not isinstance(sums, KernelSums) or sums.sources.degree > 0 or columns <= required().lanes // 2:
         return False
@@ -91,23 +92,6 @@ def _arranged(boxes: Boxes, places: FloatArray, happened: NDArray[np.bool_]) -> 
     )
 
 
-class Rows(Protocol):
-    """Compiled kernel sums over the rows of a line."""
-
-    @property
-    def line(self) -> Line:
-        """The rows."""
-
-    def peak(self, points: FloatArray) -> FloatArray:
-        """Return the kernel at distance 0 from the points."""
-
-    def fill_rows(self) -> Fill:
-        """Return the function that computes the leave-one-out sums of some columns."""
-
-    def leave_one_out(self, charges: FloatArray) -> FloatArray:
-        """Return the sums over all other rows."""
-
-
 @dataclass(frozen=True, eq=False)
 class RowGaps:
     """The mean of |frequency among all other rows - position|^norm, for many columns of weights or of labels.
@@ -123,7 +107,7 @@ class RowGaps:
         shape (B,), to values (B,).
     """
 
-    sums: Rows
+    sums: KernelSums | BetaSums
     norm: float
     least: FloatArray
     combine: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]

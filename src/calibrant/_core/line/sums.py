@@ -28,9 +28,8 @@ from calibrant._core.line.boxes import (
     first_row,
     rows_in_same,
 )
-from calibrant._core.line.kernels import KERNELS, Kernel
+from calibrant._core.line.kernels import KERNELS, Kernel, edge_polynomials, padded_translations, translations
 from calibrant._core.line.strips import Fill, for_columns, for_ranges
-from calibrant._core.line.tables import edge_polynomials, padded_translations, translations
 
 # Up to this many pairs of a target box and the rows in its reach are summed one by one: translating takes as long.
 _FEW_PAIRS = 2500

@@ -1,7 +1,7 @@
 r"""The sums of `sums` and `beta` in plain NumPy: the oracle of the compiled code, and its replacement.
 
 For blocks of sorted rows, the terms of all rows within reach are summed, so that memory is O(n). The Gaussian reaches
-far: its sums are computed by moments of boxes, see `tables`, except for rows in boxes with hardly any other rows.
+far: its sums are computed by moments of boxes, see `kernels`, except for rows in boxes with hardly any other rows.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.line.beta import TINY
 from calibrant._core.line.boxes import Boxes, Line, count_boxes, fill_boxes, rows_in_same
-from calibrant._core.line.kernels import KERNELS
-from calibrant._core.line.tables import translations
+from calibrant._core.line.kernels import KERNELS, translations
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array

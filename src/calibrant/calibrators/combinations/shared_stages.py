@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blas import one_blas_thread
 from calibrant._core.progress import listening, tell
-from calibrant._core.threads import in_order
+from calibrant._core.threads import in_order, one_blas_thread
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.combinations.compose import Compose
 from calibrant.calibrators.combinations.members import all_converged

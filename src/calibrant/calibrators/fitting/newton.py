@@ -9,9 +9,9 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.numerals import counted, significant
 from calibrant._border.types import FloatArray
-from calibrant._core.blas import one_blas_thread
 from calibrant._core.newton import Curve, Minimum, descend
 from calibrant._core.nnls import least_of_few, nnls
+from calibrant._core.threads import one_blas_thread
 
 _FEW_PARAMETERS = 150
 """Up to this many parameters the Hessian is computed and factorised; above, only products with it are computed."""
