@@ -101,11 +101,11 @@ def test_rows_that_are_all_equal_have_the_limits_that_are_expected():
 
 
 def test_the_predictions_have_less_part_in_the_standard_error_the_more_rows_decide():
-    errors = np.array([[2.0, 2.0, 0.0, 2.0]])
+    errors = np.array([2.0, 2.0, 0.0, 2.0])
     deviations = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, -1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
     combined = _with_expected(errors, deviations, np.array([16.0, 16.0, 9.0, np.inf]))
     # One, three and no rows decide: (4 + 16) / 2, (12 + 16) / 4, 9; what is not finite does not count.
-    assert combined[0] == pytest.approx(np.sqrt([10, 7, 9, 4]), rel=1e-12)
+    assert combined == pytest.approx(np.sqrt([10, 7, 9, 4]), rel=1e-12)
 
 
 @each("metric", [NLL(), Brier(), Accuracy()])

@@ -1,7 +1,7 @@
 """Values, intervals and paired differences of several models on some rows."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
@@ -16,7 +16,7 @@ from calibrant.intervals.differences import NO_VALUE, Pair, around, unknown_diff
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
-from calibrant.results import Compared, Comparison, Difference, Interval
+from calibrant.results import Compared, Comparison, Difference
 
 Cell = tuple[str, str]
 """The names of a model and of a metric."""
@@ -56,23 +56,30 @@ class ModelComparison:
             cell: float(evaluate(weights)[0]) if fitted[cell].has_value(models[cell[0]]) else math.nan
             for cell, evaluate in evaluators.items()
         }
-        steps = Steps(2 * len(values), progress)
-        differences = self._differences(models, values, evaluators, seed, steps)
+
+        def tell(steps: float) -> None:  # One for the difference of each value, and one for its interval.
+            if progress is not None:
+                progress(int(steps), 2 * len(values))
+
+        differences = self._differences(models, values, evaluators, seed, tell)
+        null: Literal["draw"] | None = "draw" if self.ranges else None
         entries = []
         for (model, p), (key, metric) in product(models.items(), self.metrics.items()):
-            found = self._interval(p, fitted[model, key], values[model, key], np.random.default_rng(seed))
-            difference = differences.get((model, key))
+            value, rng = values[model, key], np.random.default_rng(seed)
+            found = None
+            if self.intervals:
+                found = known_interval(p, fitted[model, key], value, self.level, self.bootstrap, rng, null)
             entries.append(
                 Compared(
                     model=model,
                     metric=key,
                     better=metric.better,
-                    value=values[model, key],
+                    value=value,
                     interval=found,
-                    difference=difference,
+                    difference=differences.get((model, key)),
                 )
             )
-            steps.done(len(values) + len(entries))
+            tell(len(values) + len(entries))
         return Comparison(
             models=tuple(models),
             metrics=tuple(self.metrics),
@@ -101,19 +108,13 @@ class ModelComparison:
         base = self.tuning.get(self.baseline, models[self.baseline])
         return {key: metric.fit_bandwidth(base) for key, metric in self.metrics.items()}
 
-    def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
-        if not self.intervals:
-            return None
-        null: Literal["draw"] | None = "draw" if self.ranges else None
-        return known_interval(p, metric, value, self.level, self.bootstrap, rng, null)
-
     def _differences(
         self,
         models: Mapping[str, Predictions],
         values: Mapping[Cell, float],
         evaluators: Mapping[Cell, Evaluator],
         seed: int,
-        steps: "Steps",
+        tell: Callable[[float], None],
     ) -> dict[Cell, Difference]:
         """Return the paired difference of every other model from the baseline, unless both are infinite."""
         changes = {
@@ -131,7 +132,7 @@ class ModelComparison:
             known |= difference_limits(pairs, self.level, self.bootstrap, np.random.default_rng(seed))
         left = [cell for cell in changes if cell not in known]
         weights = models[self.baseline].weights
-        drawn = self._percentiles(left, evaluators, weights, np.random.default_rng(seed), steps)
+        drawn = self._percentiles(left, evaluators, weights, np.random.default_rng(seed), tell)
         for cell, limits in drawn.items():
             known[cell] = limits if self.rule == "percentile" else around(limits, changes[cell])
         return results_of(changes, known)
@@ -142,7 +143,7 @@ class ModelComparison:
         evaluators: Mapping[Cell, Evaluator],
         weights: FloatArray,
         rng: np.random.Generator,
-        steps: "Steps",
+        tell: Callable[[float], None],
     ) -> dict[Cell, DifferenceLimits]:
         """Return percentiles of differences over bootstrap samples that all models and metrics share."""
         needed = dict.fromkeys(pair for model, key in cells for pair in ((self.baseline, key), (model, key)))
@@ -153,22 +154,9 @@ class ModelComparison:
             for cell, parts in blocks.items():
                 parts.append(evaluators[cell](drawn))
                 done += counts.shape[1]
-                steps.done(len(evaluators) * done / (len(blocks) * self.bootstrap.n_resamples))
+                tell(len(evaluators) * done / (len(blocks) * self.bootstrap.n_resamples))
         values = {cell: np.concatenate(parts) for cell, parts in blocks.items()}
         return {cell: percentiles(values[cell], values[self.baseline, cell[1]], self.level) for cell in cells}
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Progress of a comparison: one step for the difference of each value, and one for its interval."""
-
-    total: int
-    progress: Progress | None
-
-    def done(self, steps: float) -> None:
-        """Report the number of completed steps."""
-        if self.progress is not None:
-            self.progress(int(steps), self.total)
 
 
 def results_of(changes: Mapping[Cell, float], known: Mapping[Cell, DifferenceLimits]) -> dict[Cell, Difference]:

@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray
 from calibrant.intervals.by_chance import is_positive_by_chance
 from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.limits import NO_WIDTH, Limits
-from calibrant.intervals.means import hall_laws, tail_pvalue, tails
+from calibrant.intervals.means import hall_laws, tails
 from calibrant.intervals.paired_shares import PairedShares
 from calibrant.intervals.requirements import (
     CLUSTERS,
@@ -77,7 +77,13 @@ def percentiles(replicates: FloatArray, base: FloatArray, level: float) -> Diffe
     draws = np.subtract(replicates, base, out=np.zeros_like(base), where=~both)
     # An order statistic, not a mean of two, since values may be infinite.
     low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
-    return DifferenceLimits(low, high, tail_pvalue(draws, 0.0), "percentile")
+    return DifferenceLimits(low, high, _tail_pvalue(draws), "percentile")
+
+
+def _tail_pvalue(draws: FloatArray) -> float:
+    """Return the two-sided p-value of 0 among draws, never 0."""
+    beyond = min(int((draws >= 0).sum()), int((draws <= 0).sum()))
+    return min(1.0, 2 * (1 + beyond) / (1 + len(draws)))
 
 
 def around(limits: DifferenceLimits, value: float) -> DifferenceLimits:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -33,15 +33,6 @@ Redraw: TypeAlias = Callable[[np.random.Generator], Iterator[FloatArray]]
 
 RowMean: TypeAlias = "Score | ForecastScore"
 """Metrics that are means over rows, of classes and of forecasts."""
-
-
-class Mean(NamedTuple):
-    """A mean with its limits, and the two-sided p-value of the hypothesis that it is 0."""
-
-    value: float
-    low: float
-    high: float
-    pvalue: float
 
 
 def hall(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
@@ -84,16 +75,15 @@ def hall_laws(
     """
     upper, lower, deviations = _sums(rows, weights, bootstrap)
     total, each = float(lower.sum()), np.ones(len(lower)) if copies is None else copies
-    found = []
-    for a, d in zip(upper.T, deviations.T, strict=True):
-        found.append(
-            law_of_sum(float(a.sum()) / total, d / total, lower, skewed=True, copies=1.0 if copies is None else copies)
-        )
+    found = [
+        law_of_sum(float(a.sum()) / total, d / total, lower, skewed=True, copies=each)
+        for a, d in zip(upper.T, deviations.T, strict=True)
+    ]
     effective = _effective_number(deviations, each)
     if redraw is None or rng is None or effective.min() > MANY_EFFECTIVE:
         return found
     expected = _expected_variances(redraw(rng), weights, bootstrap)
-    errors = _with_expected(np.array([[law.error for law in found]]), deviations, expected)[0]
+    errors = _with_expected(np.array([law.error for law in found]), deviations, expected)
     return [replace(law, error=float(error)) for law, error in zip(found, errors, strict=True)]
 
 
@@ -105,12 +95,39 @@ def _chance(data: object, metric: RowMean) -> Redraw | None:
 
 
 def bootstrap_t(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
-    """Return the limits of a mean by the studentised bootstrap, see `studentised_means`; infinite if a row is."""
+    """Return the limits of a mean by the studentised bootstrap; infinite if a row is.
+
+    The quantiles of :math:`t^* = (m^* - m) / s^*` over bootstrap samples take the place of those of Student's law, with
+    mean m and standard error s as in `hall_laws`.
+    """
     rows = metric.per_row(data)
     if np.isinf(rows[data.weights > 0]).any():
         return Limits(np.inf, np.inf)
-    (mean,) = studentised_means(rows[:, None], data.weights, level, bootstrap, rng, _chance(data, metric))
-    return _of_means(metric, Limits(mean.low, mean.high))
+    upper, lower, deviations = _sums(rows[:, None], data.weights, bootstrap)
+    columns = np.column_stack([upper, upper**2, upper * lower[:, None], lower, lower**2])
+    (mean,), errors = _moments(columns.sum(axis=0, keepdims=True))
+    draws = [_moments(counts.T @ columns) for counts in bootstrap.cluster_counts(len(rows), rng)]
+    means, drawn = (np.concatenate(parts) for parts in zip(*draws, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        studentised = np.where(means == mean, 0.0, (means - mean) / drawn)
+    if not deviations.any():
+        errors, studentised = np.zeros(1), np.zeros_like(studentised)
+    if not studentised.any():  # All rows are equal: only the expected error is known.
+        studentised = _normal(len(studentised))
+    if redraw := _chance(data, metric):
+        errors = _with_expected(errors, deviations, _expected_variances(redraw(rng), data.weights, bootstrap))
+    low, high = np.quantile(studentised, tails(level), method="inverted_cdf").tolist()
+    # With few resamples both quantiles may lie on one side of 0.
+    error = float(errors[0])
+    return _of_means(metric, Limits(float(mean) - max(high, 0.0) * error, float(mean) - min(low, 0.0) * error))
+
+
+def _moments(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return means and standard errors, (B,), from sums of A, A^2, A B, B and B^2, (B, 5)."""
+    upper, squares, products, lower, lower_squares = sums.T
+    mean = upper / lower
+    spread = squares - 2 * mean * products + mean**2 * lower_squares
+    return mean, np.sqrt(np.maximum(spread, 0.0)) / lower
 
 
 def _redrawn(data: Predictions, metric: Score, rng: np.random.Generator) -> Iterator[FloatArray]:
@@ -127,45 +144,6 @@ def _redrawn(data: Predictions, metric: Score, rng: np.random.Generator) -> Iter
     by_class = np.column_stack([metric.per_row(data.with_labels(labels)) for labels in same])
     for labels in redraw_labels(data, n_redraws, rng):
         yield from np.take_along_axis(by_class, labels, axis=1).T
-
-
-def studentised_means(
-    rows: FloatArray,
-    weights: FloatArray,
-    level: float,
-    bootstrap: Bootstrap,
-    rng: np.random.Generator,
-    redraw: Redraw | None = None,
-) -> list[Mean]:
-    r"""Return the weighted mean of each column of finite numbers (n, m), with limits by the studentised bootstrap.
-
-    With the sums :math:`A_g = \sum_{i \in g} w_i l_i` and :math:`B_g = \sum_{i \in g} w_i` of each cluster (each row,
-    unless rows come in clusters), the mean is :math:`m = \sum A_g / \sum B_g` and its squared standard error
-    :math:`s^2 = \sum_g d_g^2 / (\sum_g B_g)^2` with :math:`d_g = A_g - m B_g`. The quantiles of
-    :math:`t^* = (m^* - m) / s^*` over bootstrap samples take the place of those of Student's law; the p-value is that
-    of :math:`m / s` among the :math:`t^*`.
-
-    Unless `redraw` is None, :math:`s` takes the predictions into account, as in `hall_laws`.
-    """
-    n, m = rows.shape
-    columns, deviations = _columns(rows, weights, bootstrap)
-    means, errors = _moments(columns.sum(axis=0, keepdims=True), m)
-    draws = [_moments(counts.T @ columns, m) for counts in bootstrap.cluster_counts(n, rng)]
-    drawn_means, drawn_errors = (np.concatenate(parts) for parts in zip(*draws, strict=True))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        studentised = np.where(drawn_means == means, 0.0, (drawn_means - means) / drawn_errors)
-    equal = ~deviations.any(axis=0)
-    errors[:, equal], studentised[:, equal] = 0.0, 0.0
-    if redraw is not None:
-        errors = _with_expected(errors, deviations, _expected_variances(redraw(rng), weights, bootstrap))
-    return [_mean(float(means[0, c]), float(errors[0, c]), studentised[:, c], level) for c in range(m)]
-
-
-def _columns(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> tuple[FloatArray, FloatArray]:
-    """Return A, A^2, A B, B and B^2 of each cluster, side by side, and the deviations A - m B."""
-    upper, mass, deviations = _sums(rows, weights, bootstrap)
-    lower = mass[:, None]
-    return np.hstack([upper, upper**2, upper * lower, lower, lower**2]), deviations
 
 
 def _sums(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -190,7 +168,7 @@ def _expected_variances(redrawn: Iterator[FloatArray], weights: FloatArray, boot
 
 
 def _with_expected(errors: FloatArray, deviations: FloatArray, expected: FloatArray) -> FloatArray:
-    """Return standard errors (1, m) to which the expected variance contributes like one further row."""
+    """Return standard errors (m,) to which the expected variance contributes like one further row."""
     effective = _effective_number(deviations, np.ones(len(deviations)))
     combined = np.sqrt((effective * errors**2 + expected) / (effective + 1))
     return np.where(np.isfinite(expected), combined, errors)
@@ -205,28 +183,11 @@ def _effective_number(deviations: FloatArray, copies: FloatArray) -> FloatArray:
     return np.divide((copies @ shares) ** 2, powers, out=np.zeros_like(powers), where=powers > 0)
 
 
-def _mean(mean: float, error: float, studentised: FloatArray, level: float) -> Mean:
-    if error == 0:
-        return Mean(mean, mean, mean, 1.0 if mean == 0 else 2 / (1 + len(studentised)))
-    if not studentised.any():  # All rows are equal: only the expected error is known.
-        studentised = _normal(len(studentised))
-    low, high = np.quantile(studentised, tails(level), method="inverted_cdf").tolist()
-    # With few resamples both quantiles may lie on one side of 0.
-    low, high = min(low, 0.0), max(high, 0.0)
-    return Mean(mean, mean - high * error, mean - low * error, tail_pvalue(studentised, mean / error))
-
-
 def _normal(n: int) -> FloatArray:
     """Return n quantiles of the normal distribution."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(np.arange(1, n + 1) / (n + 1)))
-
-
-def tail_pvalue(draws: FloatArray, value: float) -> float:
-    """Return the two-sided p-value of a value among draws, never 0."""
-    beyond = min(int((draws >= value).sum()), int((draws <= value).sum()))
-    return min(1.0, 2 * (1 + beyond) / (1 + len(draws)))
 
 
 def wilson(data: Data, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
@@ -241,12 +202,3 @@ def wilson(data: Data, metric: RowMean, level: float, bootstrap: Bootstrap, rng:
 def tails(level: float) -> list[float]:
     """Return the probabilities below the lower and below the upper limit."""
     return [(1 - level) / 2, (1 + level) / 2]
-
-
-def _moments(sums: FloatArray, m: int) -> tuple[FloatArray, FloatArray]:
-    """Return means and standard errors (B, m) from sums of A, A^2, A B, then of B and B^2."""
-    upper, squares, products = sums[:, :m], sums[:, m : 2 * m], sums[:, 2 * m : 3 * m]
-    lower, lower_squares = sums[:, 3 * m : 3 * m + 1], sums[:, 3 * m + 1 :]
-    mean = upper / lower
-    spread = squares - 2 * mean * products + mean**2 * lower_squares
-    return mean, np.sqrt(np.maximum(spread, 0.0)) / lower

@@ -130,8 +130,7 @@ def interval(
     name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)
     found = MethodOutcome("none", None, why_not(metric, predictions, bootstrap))
     if name is not None:
-        outcome = _known_outcome if method == "auto" else _outcome
-        found = outcome(name, predictions, metric, level, bootstrap, generator)
+        found = _outcome(name, predictions, metric, level, bootstrap, generator, asked=method != "auto")
     null = None
     if has_range(metric, predictions, bootstrap):
         null = under_calibration(predictions, metric, bootstrap, generator)
@@ -174,20 +173,21 @@ class MethodOutcome(NamedTuple):
 
 
 def _outcome(
-    name: str, data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator
+    name: str,
+    data: Data,
+    metric: Metric,
+    level: float,
+    bootstrap: Bootstrap,
+    rng: np.random.Generator,
+    *,
+    asked: bool = False,
 ) -> MethodOutcome:
-    """Return the limits, or none if numbers are so large that their squares overflow."""
+    """Return the limits; none if squares of numbers overflow, nor, unless asked by name, if they have no width."""
     with np.errstate(over="ignore", invalid="ignore"):
         limits = METHODS[name](data, metric, level, bootstrap, rng)
-    return MethodOutcome("none", None, TOO_LARGE) if np.isnan(limits).any() else MethodOutcome(name, limits)
-
-
-def _known_outcome(
-    name: str, data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator
-) -> MethodOutcome:
-    """Return the limits, or none if they have no width either."""
-    found = _outcome(name, data, metric, level, bootstrap, rng)
-    return found if found.limits is None or found.limits.has_width else MethodOutcome("none", None, NO_WIDTH)
+    if np.isnan(limits).any():
+        return MethodOutcome("none", None, TOO_LARGE)
+    return MethodOutcome(name, limits) if asked or limits.has_width else MethodOutcome("none", None, NO_WIDTH)
 
 
 def known_interval(
@@ -209,7 +209,7 @@ def known_interval(
     found = MethodOutcome("none", None, reason)
     if method is not None:
         with suppress(InputError):  # Too few rows, or nothing in them that varies.
-            found = _known_outcome(method, data, metric, level, bootstrap, rng)
+            found = _outcome(method, data, metric, level, bootstrap, rng)
     if isinstance(null, str):
         null = under_calibration(data, metric, bootstrap, rng) if has_range(metric, data, bootstrap) else None
     if found.limits is None and not found.reason and null is None:
