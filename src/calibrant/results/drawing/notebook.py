@@ -1,27 +1,23 @@
-"""What results show in notebooks: small tables, without style sheet, script or template engine.
+"""What results show in notebooks: small tables and figures, without style sheet, script or template engine."""
 
-All text is escaped.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
 
 from calibrant._border import numerals as text
 from calibrant.results.advice import ForecastRecommendation, LearningCurve, Recommendation
-from calibrant.results.assessment import Assessment, Page, TestResult, Verdict
+from calibrant.results.assessment import Assessment, Page, Verdict
 from calibrant.results.comparison import Comparison
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.drawing import sketches
 from calibrant.results.drawing.reliability import worst_first
 from calibrant.results.drawing.svg import Element, element
-from calibrant.results.estimate import Estimate, Measures
+from calibrant.results.estimate import Estimate
 from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve
 from calibrant.results.readable import Readable
-from calibrant.results.words import names
-from calibrant.results.words.parts import parts_in_words
+from calibrant.results.words import names, printed
 
 FEW_METRICS = 6
 """Number of metrics that an assessment shows at first."""
@@ -30,77 +26,14 @@ MOST_ROWS = 60
 """A table with more rows is cut off, and says so."""
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Element:
-    listed = list(rows)
-    lines = [element("tr", *(element("td", names.name(cell, 200)) for cell in row)) for row in listed[:MOST_ROWS]]
-    if len(listed) > MOST_ROWS:
-        lines.append(
-            element("tr", element("td", f"and {text.count(len(listed) - MOST_ROWS)} more", colspan=str(len(head))))
-        )
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Element:
+    cells = [[element("td", names.name(cell, 200) if cell else "") for cell in row] for row in rows[:MOST_ROWS]]
+    lines = [element("tr", *row) for row in cells]
+    if len(rows) > MOST_ROWS:
+        more = f"and {text.count(len(rows) - MOST_ROWS)} more"
+        lines.append(element("tr", element("td", more, colspan=str(len(head)))))
     titles = element("tr", *(element("th", names.name(title) if title else "") for title in head))
     return element("table", element("thead", titles), element("tbody", *lines or [element("tr")]))
-
-
-def _value(value: object) -> str:
-    """Write any field in a few words."""
-    if value is None:
-        return "none"
-    if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "no"
-    if isinstance(value, (int, np.integer)):
-        return text.count(int(value))
-    if isinstance(value, (float, np.floating)):
-        return text.number(float(value))
-    if isinstance(value, str):
-        return value
-    return _described(value)
-
-
-def _described(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape}"
-    if is_dataclass(value):
-        inner = getattr(value, "value", None)
-        return text.number(inner) if isinstance(inner, float) else type(value).__name__
-    if isinstance(value, (tuple, list)) and len(value) <= 5:
-        return ", ".join(map(_value, value)) or "none"
-    if isinstance(value, (tuple, list, Mapping)):
-        return f"{text.count(len(value))} entries"
-    return type(value).__name__
-
-
-def _fields(result: Readable, *, without_long: bool) -> Element:
-    """Show the fields; below a figure, without those that it shows."""
-    values = {f.name: getattr(result, f.name) for f in fields(result) if f.name != "details"}
-    rows = [(key, _value(value)) for key, value in values.items() if not (without_long and _is_long(value))]
-    rows += [(str(key), _value(value)) for key, value in getattr(result, "details", {}).items()]
-    return _table((type(result).__name__, ""), rows)
-
-
-def _is_long(value: object) -> bool:
-    return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))
-
-
-def _estimate(result: Estimate) -> list[Element]:
-    """Show the value and its details."""
-    rows = [(result.name, _value(result.value)), *((str(k), _value(v)) for k, v in result.details.items())]
-    return [_table(("metric", "value"), rows)]
-
-
-def _test(result: TestResult) -> list[Element]:
-    """Show the p-value, and what the statistic is made of."""
-    smallest = result.details.get("smallest_pvalue")
-    rows = [
-        ("test", result.name),
-        ("statistic", _value(result.statistic)),
-        ("p-value", text.pvalue(result.pvalue, smallest)),
-        ("estimate", _value(result.estimate)),
-    ]
-    if "parts" in result.details:
-        rows += parts_in_words(result.details).items()
-    else:
-        rows += [(str(key), _value(value)) for key, value in result.details.items() if key != "smallest_pvalue"]
-    return [_table(("TestResult", ""), rows)]
 
 
 def _sentences(headline: str, *others: str) -> list[Element]:
@@ -113,17 +46,12 @@ def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
     """Show the first few metrics, and all on request; nothing where none was computed."""
     if not metrics:
         return []
-    rows = [(str(key), _value(one.value)) for key, one in metrics.items()]
+    rows = [(str(key), text.number(one.value)) for key, one in metrics.items()]
     head = ("metric", "value")
     if len(rows) <= FEW_METRICS:
         return [_table(head, rows)]
     more = element("details", element("summary", f"all {len(rows)} metrics"), _table(head, rows))
     return [_table(head, rows[:FEW_METRICS]), more]
-
-
-def _measures(result: Measures) -> list[Element]:
-    """Show the metrics with their values."""
-    return [_table(("metric", "value"), [(name, _value(value)) for name, value in result.items()])]
 
 
 def _verdict(result: Verdict) -> list[Element]:
@@ -150,7 +78,7 @@ def _comparison(result: Comparison) -> list[Element]:
         row = [metric]
         for model in result.models:
             entry = result.entry(model, metric)
-            cell = _value(entry.value)
+            cell = text.number(entry.value)
             if entry.difference is not None:
                 cell += f" ({text.signed(entry.difference.value)}, {text.pvalue(entry.difference.adjusted)})"
             row.append(cell)
@@ -163,55 +91,47 @@ def _comparison(result: Comparison) -> list[Element]:
 
 
 def _recommendation(result: Recommendation) -> list[Element]:
-    """Show the advice, its reasons and the candidates."""
-    head = ("calibrator", f"loss ({result.score})", "accuracy", "ECE", "classes changed", "over doing nothing")
-    rows = [
-        (
-            one.name,
-            _value(one.loss),
-            _value(one.accuracy),
-            _value(one.ece),
-            text.percent(one.changed),
-            "" if one.over_nothing is None else text.signed(one.over_nothing.value),
-        )
-        for one in result.candidates
-    ]
-    return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
+    columns = {"accuracy": text.number, "ECE": text.number, "classes changed": text.percent}
+    return _advice(result, columns, [(one.accuracy, one.ece, one.changed) for one in result.candidates])
 
 
 def _forecast_recommendation(result: ForecastRecommendation) -> list[Element]:
+    columns = {"MACE": text.number, "coverage of 90%": text.percent}
+    return _advice(result, columns, [(one.mace, one.coverage) for one in result.candidates])
+
+
+def _advice(
+    result: Recommendation | ForecastRecommendation,
+    columns: Mapping[str, Callable[[float], str]],
+    values: Sequence[Sequence[float | None]],
+) -> list[Element]:
     """Show the advice, its reasons and the candidates."""
-    head = ("calibrator", f"loss ({result.score})", "MACE", "coverage of 90%", "over doing nothing")
-    rows = [
-        (
-            one.name,
-            _value(one.loss),
-            "" if one.mace is None else _value(one.mace),
-            "" if one.coverage is None else text.percent(one.coverage),
-            "" if one.over_nothing is None else text.signed(one.over_nothing.value),
-        )
-        for one in result.candidates
-    ]
+    rows = []
+    for one, found in zip(result.candidates, values, strict=True):
+        cells = ["" if v is None else write(v) for write, v in zip(columns.values(), found, strict=True)]
+        gain = "" if one.over_nothing is None else text.signed(one.over_nothing.value)
+        rows.append((one.name, text.number(one.loss), *cells, gain))
+    head = ("calibrator", f"loss ({result.score})", *columns, "over doing nothing")
     return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
 
 
 def _classwise(result: ClasswiseCurves) -> list[Element]:
     """Show the error of every class, the largest first."""
-    rows = [(result.names[k], _value(result.curves[k].error)) for k in worst_first(result.curves)]
+    errors = [curve.error for curve in result.curves]
+    values = ["none" if error is None else text.number(error.value) for error in errors]
+    rows = [(result.names[k], values[k]) for k in worst_first(result.curves)]
     return [_table(("class", "error"), rows)]
 
 
 def _learning(result: LearningCurve) -> list[Element]:
     """Show the points of all curves."""
     head = ("calibrator", "metric", "rows", "value", "change")
-    points = result.points
-    return [_table(head, [(p.calibrator, p.metric, _value(p.size), _value(p.value), _value(p.change)) for p in points])]
+    number = text.number
+    rows = [(p.calibrator, p.metric, text.count(p.size), number(p.value), number(p.change)) for p in result.points]
+    return [_table(head, rows)]
 
 
 TABLES: dict[type[Readable], Callable[[Any], list[Element]]] = {
-    Estimate: _estimate,
-    Measures: _measures,
-    TestResult: _test,
     Verdict: _verdict,
     Assessment: _assessment,
     ForecastAssessment: _assessment,
@@ -222,7 +142,7 @@ TABLES: dict[type[Readable], Callable[[Any], list[Element]]] = {
     ClasswiseCurves: _classwise,
     LearningCurve: _learning,
 }
-"""What is shown instead of the fields."""
+"""What is shown instead of what is printed."""
 
 SKETCHES: dict[type[Readable], Callable[[Any], Element]] = {
     ReliabilityCurve: sketches.reliability,
@@ -230,13 +150,21 @@ SKETCHES: dict[type[Readable], Callable[[Any], Element]] = {
     PITHistogram: sketches.transforms,
     QuantileCurve: sketches.quantiles,
 }
-"""The figures above the fields."""
+"""The figures above what is printed."""
 
 
 def shown(result: Readable) -> Element:
-    """Return what a notebook shows of a result: tables of its own, or its fields, below a figure if there is one."""
+    """Return what a notebook shows of a result: its figures and tables or, if it has none, what is printed."""
     for kind, show in TABLES.items():
         if isinstance(result, kind):
             return element("div", *show(result))
     figures = [draw(result) for kind, draw in SKETCHES.items() if isinstance(result, kind)]
-    return element("div", *figures, _fields(result, without_long=bool(figures)))
+    rows = printed.rows(result)
+    if figures:  # They show what is long.
+        rows = [row for row in rows if not _is_long(getattr(result, row[0]))]
+    lines = [(name if i == 0 else "", line) for name, said in rows for i, line in enumerate(said.splitlines())]
+    return element("div", *figures, _table((type(result).__name__, ""), lines))
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))

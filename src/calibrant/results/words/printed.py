@@ -50,22 +50,32 @@ LONGEST_TEXT = 1000
 
 
 def printed(result: Readable) -> str:
-    """Return the text of a result: by default its fields, one per line, and of long fields the size."""
+    """Return the text of a result."""
     if isinstance(result, Measures):
-        return _measures(result)
-    rows = next((rows for kind, rows in PRINTED.items() if isinstance(result, kind)), _fields)
+        named = result.estimates.items()
+        notes = [f"\n  ({words})" for words in (*fit_caveats(named), *cautions(named))]
+        return aligned(f"Measures of {counted(result.n_samples)}", rows(result)) + "".join(notes)
     return aligned(type(result).__name__, rows(result))
 
 
+def rows(result: Readable) -> Rows:
+    """Return the lines of a result: by default its fields that are not empty, and of arrays the size."""
+    return next((write for kind, write in PRINTED.items() if isinstance(result, kind)), _fields)(result)
+
+
 def _fields(result: Readable) -> Rows:
-    return [(name, summary(value)) for name, value in shown(result)]
+    return [(name, summary(value)) for name, value in _held(result).items()]
 
 
-def _measures(result: Measures) -> str:
+def _held(result: Readable) -> dict[str, object]:
+    """Return the fields that are not empty."""
+    found = {f.name: getattr(result, f.name) for f in fields(result)}
+    return {name: value for name, value in found.items() if not _is_empty(value)}
+
+
+def _measures(result: Measures) -> Rows:
     named = result.estimates.items()
-    rows = [(name, NO_VALUE if why_without_value(one) else significant(one.value, 4)) for name, one in named]
-    notes = [f"\n  ({words})" for words in (*fit_caveats(named), *cautions(named))]
-    return aligned(f"Measures of {counted(result.n_samples)}", rows) + "".join(notes)
+    return [(name, NO_VALUE if why_without_value(one) else significant(one.value, 4)) for name, one in named]
 
 
 def _test(result: TestResult) -> Rows:
@@ -81,7 +91,7 @@ def _assessment(result: Assessment | ForecastAssessment) -> Rows:
     """Return verdict, metrics with limits, tests, and the names of what else there is."""
     limits = result.intervals if isinstance(result, Assessment) else result.limits
     main = ("name", "n_samples", "n_classes", "law", "verdict", "metrics", "test", "tests", "groups")
-    held = dict(shown(result))
+    held = _held(result)
     held["metrics"] = {name: limits.get(name, estimate) for name, estimate in result.metrics.items()}
     rows = [(name, summary(held[name])) for name in main if name in held and not _is_empty(held[name])]
     return [*rows, ("and", ", ".join(name for name in held if name not in main))]
@@ -137,6 +147,7 @@ def _group_fix(result: GroupFix) -> Rows:
 
 
 PRINTED: dict[type[Readable], Callable[[Any], Rows]] = {
+    Measures: _measures,
     TestResult: _test,
     Assessment: _assessment,
     ForecastAssessment: _assessment,
@@ -162,12 +173,6 @@ def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join([title, *(line for name, text in rows for line in _aligned(name, text, width))])
-
-
-def shown(result: Readable) -> list[tuple[str, object]]:
-    """Return the fields that are not empty."""
-    found = [(f.name, getattr(result, f.name)) for f in fields(result)]
-    return [(name, value) for name, value in found if not _is_empty(value)]
 
 
 def summary(value: object) -> str:
