@@ -25,15 +25,19 @@ SIDES = (-0.025, 1.025)
 """The horizontal axis of probabilities: 0 to 1, with room for markers at the ends."""
 
 
-def axes_or_new(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "Axes":
-    """Return the given axes, or those of a new figure of this size in inches, which pyplot does not manage."""
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError('Plots need matplotlib: pip install "calibrant[plot]".') from error
-    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+def open_axes(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "Axes":
+    """Return the given axes, or those of a new figure of this size in inches, with a frame open above and on the right.
+
+    pyplot does not manage the new figure.
+    """
+    if ax is None:
+        try:
+            from matplotlib.figure import Figure
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError('Plots need matplotlib: pip install "calibrant[plot]".') from error
+        ax = Figure(figsize=(width, height), layout="constrained").add_subplot()
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def unit_square(ax: "Axes", horizontal: str, vertical: str) -> None:
@@ -41,12 +45,6 @@ def unit_square(ax: "Axes", horizontal: str, vertical: str) -> None:
     ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     ax.set(xlim=SIDES, ylim=SIDES, xticks=ticks, yticks=ticks, xlabel=horizontal, ylabel=vertical)
     ax.set_aspect("equal", adjustable="box")
-    open_frame(ax)
-
-
-def open_frame(ax: "Axes") -> None:
-    """Leave the frame open above and on the right."""
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def diagonal(ax: "Axes", label: str | None, heights: tuple[float, float] = (0, 1)) -> None:

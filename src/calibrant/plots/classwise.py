@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from calibrant._border.numerals import number
-from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, shown_name, unit_square
+from calibrant.plots.canvas import GREY, INK, PALETTE, diagonal, open_axes, shown_name, unit_square
 from calibrant.results import ClasswiseCurves, ReliabilityCurve
 from calibrant.results.drawing.reliability import worst_first
 
@@ -30,12 +30,8 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
         the others are grey. The legend lists the largest error first.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
-    ax = axes_or_new(ax, 7.8, 5.0)
+    ax = open_axes(ax, 7.8, 5.0)
     unit_square(ax, "Predicted probability of the class", "Observed frequency of the class")
     diagonal(ax, "perfectly calibrated")
     worst, few = worst_first(curves.curves), len(curves.curves) <= FEW_CLASSES

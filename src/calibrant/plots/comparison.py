@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.numerals import count, number, percent, with_sign
 from calibrant.exceptions import InputError
-from calibrant.plots.canvas import DASHED, GREY, INK, MINUS, PALETTE, axes_or_new, open_frame, shown_name
+from calibrant.plots.canvas import DASHED, GREY, INK, MINUS, PALETTE, open_axes, shown_name
 from calibrant.results import Compared, Comparison, LearningCurve, LearningPoint, known_limits
 
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ def plot_comparison(comparison: Comparison, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     Better is to the left: if larger values of a metric are better, its differences are mirrored, but their numbers are
@@ -41,8 +37,7 @@ def plot_comparison(comparison: Comparison, ax: "Axes | None" = None) -> "Axes":
     if not models:
         raise InputError("comparison must have a model besides the baseline, but has none.")
     n_rows = len(comparison.metrics) * len(models)
-    ax = axes_or_new(ax, 6.0, 1.3 + 0.22 * n_rows + 0.12 * len(comparison.metrics))
-    open_frame(ax)
+    ax = open_axes(ax, 6.0, 1.3 + 0.22 * n_rows + 0.12 * len(comparison.metrics))
     ax.spines["left"].set_visible(False)
     ax.axvline(0, color=GREY, linewidth=1, zorder=1)
     middles = []
@@ -120,10 +115,6 @@ def plot_learning_curve(curve: LearningCurve, ax: "Axes | None" = None, *, metri
     metric : str, optional
         One of the curve's metrics; by default the first.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     The dashed line is the metric of the predictions as they are: where a curve is above it, the calibrator makes
@@ -133,8 +124,7 @@ def plot_learning_curve(curve: LearningCurve, ax: "Axes | None" = None, *, metri
     metric = curve.metrics[0] if metric is None else metric
     if metric not in curve.metrics:
         raise InputError(f"metric must be one of {', '.join(curve.metrics)}, but is {metric!r}.")
-    ax = axes_or_new(ax, 7.4, 4.4)
-    open_frame(ax)
+    ax = open_axes(ax, 7.4, 4.4)
     ax.set_xscale("log")
     ax.set(xlabel="Rows the calibrator is fitted to", ylabel=f"{metric} on {count(curve.n_held_out)} held-out rows")
     ax.set_xticks(curve.sizes, [count(size) for size in curve.sizes])

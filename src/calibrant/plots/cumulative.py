@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant._border.numerals import counted, decimals, number
-from calibrant.plots.canvas import DASHED, GREY, INK, MINUS, SIGMA, axes_or_new, open_frame
+from calibrant.plots.canvas import DASHED, GREY, INK, MINUS, SIGMA, note, open_axes
 from calibrant.results import CumulativeCurve
 from calibrant.results.drawing import BLUE, RED
 
@@ -25,18 +25,13 @@ def plot_cumulative(curve: CumulativeCurve, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     Where the line rises, events are more frequent than predicted; its slope is frequency minus prediction. The grey
     triangle at the origin has a height of two standard deviations of chance to either side: a path that stays within
     that height is no surprise. The interval of predictions with the largest net error is red.
     """
-    ax = axes_or_new(ax, 5.0, 3.8)
-    open_frame(ax)
+    ax = open_axes(ax, 5.0, 3.8)
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
     ax.set(xlim=(0, 1), xticks=ticks, xlabel="Share of rows, in order")
     ax.set_ylabel(f"Sum of outcome {MINUS} prediction")
@@ -74,9 +69,7 @@ def _room(ax: "Axes", curve: CumulativeCurve) -> None:
     size = f"{curve.ecce.name} {number(curve.ecce.value)}"
     if curve.sigma > 0:
         size += f" = {decimals(curve.ecce.value / curve.sigma, 1)} {SIGMA}"
-    ax.text(
-        0.03, 0.97, f"{size}, {counted(curve.n_samples)}", transform=ax.transAxes, va="top", color=INK, fontsize="small"
-    )
+    note(ax, f"{size}, {counted(curve.n_samples)}")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9), frameon=False, fontsize="small", handlelength=1.4)
 

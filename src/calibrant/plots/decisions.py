@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.numerals import percent, significant
 from calibrant._border.types import FloatArray
-from calibrant.plots.canvas import DASHED, GREY, INK, PALETTE, axes_or_new, open_frame, shown_name
+from calibrant.plots.canvas import DASHED, GREY, INK, PALETTE, open_axes, shown_name
 from calibrant.results import CoverageAtRisk, DecisionCurve, RiskCoverage
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ def plot_decision_curve(
     joint : bool, default=True
         Draw the band for all thresholds together; otherwise the limits at each alone.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     There is no band where too few rows decide. The axis ends a little below 0: nobody would act at a net benefit far
@@ -39,8 +35,7 @@ def plot_decision_curve(
     """
     named = {"predictions": curves} if isinstance(curves, DecisionCurve) else dict(curves)
     first = next(iter(named.values()))
-    ax = axes_or_new(ax, 6.4, 4.4)
-    open_frame(ax)
+    ax = open_axes(ax, 6.4, 4.4)
     ax.set(xlabel="Threshold: the probability at which one acts", ylabel="Net benefit")
     for i, (name, curve) in enumerate(named.items()):
         colour, band = PALETTE[i % len(PALETTE)], curve.net_benefit
@@ -74,17 +69,12 @@ def plot_risk_coverage(
     guarantee : CoverageAtRisk, optional
         By `calibrant.decisions.coverage_at_risk`: the largest acceptable error rate, and the coverage that keeps it.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     With few distinct confidences, only the marked points can be reached, and nothing between them.
     """
     named = {"predictions": curves} if isinstance(curves, RiskCoverage) else dict(curves)
-    ax = axes_or_new(ax, 6.4, 4.4)
-    open_frame(ax)
+    ax = open_axes(ax, 6.4, 4.4)
     ax.set(xlabel="Coverage: share of rows that are answered", ylabel="Risk: error rate of answers", xlim=(0, 1.01))
     for i, (name, curve) in enumerate(named.items()):
         few = len(curve.coverage) <= 30

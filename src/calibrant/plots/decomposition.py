@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.numerals import number
 from calibrant.exceptions import InputError
-from calibrant.plots.canvas import INK, PALETTE, axes_or_new, open_frame, shown_name
+from calibrant.plots.canvas import INK, PALETTE, open_axes, shown_name
 from calibrant.results import ScoreDecomposition
 
 if TYPE_CHECKING:
@@ -34,10 +34,6 @@ def plot_decomposition(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     The score is MCB - DSC + UNC, and what the spread within bins adds where the decomposition has bins. Small MCB and
@@ -48,8 +44,7 @@ def plot_decomposition(
     if len(scores) != 1:
         raise InputError(f"parts must be of one score, but are of {', '.join(sorted(scores)) or 'none'}.")
     names = [name for name in PARTS if name != "within" or any(one.within for one in models.values())]
-    ax = axes_or_new(ax, 5.6, 1.0 + 0.22 * len(names) * (1 + len(models)))
-    open_frame(ax)
+    ax = open_axes(ax, 5.6, 1.0 + 0.22 * len(names) * (1 + len(models)))
     height = 0.8 / len(models)
     rows = np.arange(len(names))
     for i, (model, one) in enumerate(models.items()):

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.numerals import as_given, counted, percent
 from calibrant._border.types import BoolArray
-from calibrant.plots.canvas import DASHED, GREY, INK, axes_or_new, diagonal, mark_points, note, open_frame, unit_square
+from calibrant.plots.canvas import DASHED, GREY, INK, diagonal, mark_points, note, open_axes, unit_square
 from calibrant.results import IntervalCheck, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.drawing import BLUE, RED
 
@@ -32,17 +32,12 @@ def plot_pit(histogram: PITHistogram, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     A U shape means that the laws are too narrow, a hump that they are too wide, a slope that they are shifted. Bars
     that leave the limits of chance are red.
     """
-    ax = axes_or_new(ax, 5.0, 3.6)
-    open_frame(ax)
+    ax = open_axes(ax, 5.0, 3.6)
     total = float(histogram.count.sum())
     count, low, high = (100 * part / total for part in (histogram.count, histogram.low, histogram.high))
     width = histogram.upper - histogram.lower
@@ -72,16 +67,12 @@ def plot_quantiles(curve: QuantileCurve, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     The band around the diagonal is where calibrated forecasts would be by chance; the curve is red outside it. If there
     are few levels, for example of quantile columns, each is marked.
     """
-    ax = axes_or_new(ax, 5.0, 5.0)
+    ax = open_axes(ax, 5.0, 5.0)
     if curve.form == "interval":
         unit_square(ax, "Nominal coverage of the interval", "Observed coverage")
         hints = ((0.05, 0.80, "too wide", "left"), (0.97, 0.30, "too narrow", "right"))
@@ -125,17 +116,12 @@ def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     Above the diagonal errors are larger than predicted: the forecasts are too narrow there. Axes are logarithmic if
     the standard deviations differ much. Red diamonds are bins whose confidence limits miss the diagonal.
     """
-    ax = axes_or_new(ax, 5.0, 5.0)
-    open_frame(ax)
+    ax = open_axes(ax, 5.0, 5.0)
     ends = _ends(ax, curve)
     ax.plot(ends, ends, color=GREY, linewidth=1, linestyle=DASHED, zorder=1, label="calibrated")
     label = f"{percent(curve.level)} confidence"
@@ -187,17 +173,12 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     Rows are sorted by their forecasts. Targets outside their fitted interval are red; infinite intervals reach the
     edge. The legend gives the share of targets held among all judged rows.
     """
-    ax = axes_or_new(ax, 8.0, 3.6)
-    open_frame(ax)
+    ax = open_axes(ax, 8.0, 3.6)
     rows = check.rows
     place = np.arange(len(rows.target))
     ends = np.concatenate([rows.target, rows.low_before, rows.high_before, rows.low, rows.high])

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.numerals import number, pvalue
 from calibrant.exceptions import InputError
-from calibrant.plots.canvas import PALE, axes_or_new, open_frame
+from calibrant.plots.canvas import PALE, open_axes
 from calibrant.results import TestResult
 from calibrant.results.drawing import RED
 
@@ -23,17 +23,12 @@ def plot_null(test: TestResult, ax: "Axes | None" = None) -> "Axes":
         The result of a test that keeps its draws, such as `ConsistencyTest`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     draws = np.asarray([] if test.null is None else test.null, dtype=float)
     draws = draws[np.isfinite(draws)]
     if not len(draws):
         raise InputError(f"plot_null needs a test with draws under calibration, but {test.name} kept none.")
-    ax = axes_or_new(ax, 5.0, 3.2)
-    open_frame(ax)
+    ax = open_axes(ax, 5.0, 3.2)
     ax.spines["left"].set_visible(False)
     ax.set(xlabel="Statistic", yticks=[])
     if np.ptp(draws) > 1e-9 * np.abs(draws).max():

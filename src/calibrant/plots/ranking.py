@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.numerals import decimals
 from calibrant._border.types import FloatArray
-from calibrant.plots.canvas import PALETTE, axes_or_new, diagonal, open_frame, unit_square
+from calibrant.plots.canvas import PALETTE, diagonal, open_axes, unit_square
 from calibrant.results import CalibrationMap, ConvexHull, ROCCurve
 from calibrant.results.drawing import BLUE, RED
 
@@ -29,12 +29,8 @@ def plot_roc(roc: ROCCurve, hull: ConvexHull | None = None, ax: "Axes | None" = 
     hull : ConvexHull, optional
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
-    ax = axes_or_new(ax, 5.0, 5.0)
+    ax = open_axes(ax, 5.0, 5.0)
     unit_square(ax, "False positive rate", "True positive rate")
     diagonal(ax, "chance: AUC 0.5")
     run, rise = roc.false_positive_rate, roc.true_positive_rate
@@ -61,19 +57,14 @@ def plot_calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], ax: "A
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     Between two segments only the order of the scores is known, and the map is halfway between their probabilities. The
     ends of the segments are marked if there are few.
     """
     listed = [maps] if isinstance(maps, CalibrationMap) else list(maps)
-    ax = axes_or_new(ax, 5.6, 4.2)
+    ax = open_axes(ax, 5.6, 4.2)
     ax.set(xlabel="Score", ylabel="Calibrated probability", ylim=(-0.03, 1.03))
-    open_frame(ax)
     for i, one in enumerate(listed):
         _map(ax, one, PALETTE[i % len(PALETTE)], STYLES[i % len(STYLES)])
     ax.legend(loc="upper left", frameon=False, fontsize="small")

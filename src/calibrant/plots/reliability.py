@@ -14,12 +14,11 @@ from calibrant.plots.canvas import (
     PALE,
     PALETTE,
     SIDES,
-    axes_or_new,
     diagonal,
     faded,
     mark_points,
     note,
-    open_frame,
+    open_axes,
     unit_square,
 )
 from calibrant.results import ReliabilityCurve
@@ -52,10 +51,6 @@ def plot_reliability(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes
         Where to draw. By default the axes of a new figure, which pyplot does not manage: save it with
         `plot_reliability(curve).figure.savefig("diagram.png")`.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     Red diamonds and red stretches are off: the confidence limits miss the diagonal, or the curve leaves the consistency
@@ -71,7 +66,7 @@ def plot_reliability(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes
     ('Predicted probability', 'Observed frequency')
     """
     figure, words = reliability_figure(curve), WORDS[curve.view]
-    ax = axes_or_new(ax)
+    ax = open_axes(ax)
     unit_square(ax, words.horizontal, words.vertical)
     diagonal(ax, "perfectly calibrated", figure.calibrated)
     _draw(ax, figure, words, spread(curve))
@@ -90,18 +85,13 @@ def plot_bias(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     Above 0, predictions are too high: what is below the diagonal of `plot_reliability` is above 0 here. The vertical
     axis fits the points, with their limits, that stand for 98% of the rows; triangles at its ends are points beyond it.
     """
     figure, words = reliability_figure(curve, tilted=True), words_of([curve], tilted=True)
-    ax = axes_or_new(ax, 5.0, 4.2)
-    open_frame(ax)
+    ax = open_axes(ax, 5.0, 4.2)
     ax.set(xlim=SIDES, ylim=figure.ends, xlabel=words.horizontal, ylabel=words.vertical)
     diagonal(ax, None, figure.calibrated)
     _draw(ax, figure, words, spread(curve))
@@ -230,7 +220,7 @@ def add_reliability(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['perfectly calibrated', 'first, ECE 0.300', 'second, ECE 0.133']
     """
-    ax = axes_or_new(ax)
+    ax = open_axes(ax)
     drawn = [line for line in ax.lines if line.get_gid() == SQUARE]
     if not drawn:
         unit_square(ax, WORDS[curve.view].horizontal, WORDS[curve.view].vertical)

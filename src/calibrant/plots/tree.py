@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.numerals import as_given, decimals
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new
+from calibrant.plots.canvas import GREY, INK, PALETTE, open_axes
 from calibrant.results import TreeDiagram
 
 if TYPE_CHECKING:
@@ -38,10 +38,6 @@ def plot_tree(tree: TreeDiagram, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the axes of a new figure, wide enough for the leaves (up to 40 inches).
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     The answer yes leads to the left. Each leaf shows its decision, then the count and the probability of each class,
@@ -58,7 +54,7 @@ def plot_tree(tree: TreeDiagram, ax: "Axes | None" = None) -> "Axes":
     x, depth = _layout(tree)
     n_leaves, levels = len(tree.counts), int(depth.max()) + 1
     width, height = max(3.0, INCHES_A_LEAF * n_leaves), INCHES_A_LEVEL * levels + 0.6
-    ax = axes_or_new(ax, min(width, LARGEST), min(height, LARGEST))
+    ax = open_axes(ax, min(width, LARGEST), min(height, LARGEST))
     ax.set(xlim=(-0.55, n_leaves - 0.45), ylim=(-levels + 0.1, 0.4))
     ax.set_axis_off()
     # Letters shrink with the room of a leaf, down to what can be enlarged on a screen.
