@@ -76,7 +76,7 @@ def one_run(
     alarm = int(over[0])
     if alarm < first:
         return None
-    seen = stream.first(alarm + 1)
+    seen = collect(days[: alarm + 1], *CHOICE, reference)
     when = date_change(seen, alarm, alarm)
-    named = describe_change(seen, when, [str(i) for i in range(alarm + 1)], CHOICE).named
+    named = describe_change(seen, when, [str(i) for i in range(alarm + 1)]).named
     return Found(float((alarm + 1 - first) * n_rows), named[0] == change.direction, float(abs(when.since - first)))

@@ -1,8 +1,7 @@
 """What is known about a change once the alarm has been raised."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,7 @@ from calibrant._border.types import FloatArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.laws import expit, logit
 from calibrant.results import Change, Repair, RepairCandidate, WatchedDay
-from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, SpreadStart
-from calibrant.scale.over_time.cells import Cells, merged
+from calibrant.scale.over_time.cells import Cells, Map, mapped, merged
 from calibrant.scale.over_time.dating import When
 from calibrant.scale.over_time.evidence import accumulate, posterior
 from calibrant.scale.over_time.lines import Line, coefficients, fit_line, log_likelihood
@@ -46,8 +44,6 @@ LABELS = {
     "isotonic": "a refit by isotonic regression",
 }
 
-Map = Callable[[FloatArray], FloatArray]
-
 
 class FoundRepair(NamedTuple):
     """The name of the simplest repair, its map of log-odds, and all that were tried."""
@@ -66,10 +62,9 @@ def find_repair(fitted: list[Cells], later: list[Cells]) -> FoundRepair:
         Days to fit repairs to, and days to judge them on.
     """
     on, after = merged(fitted), merged(later)
-    base = float(log_likelihood(on.log_odds, on))
     found: dict[str, tuple[Map, RepairCandidate]] = {}
     for name, (repair, n_parameters) in _repairs(on).items():
-        gain = float(log_likelihood(repair(on.log_odds), on)) - base
+        gain = _gain(repair, on)
         score = gain - n_parameters / 2 * np.log(on.count.sum())
         candidate = RepairCandidate(
             name=name,
@@ -78,7 +73,7 @@ def find_repair(fitted: list[Cells], later: list[Cells]) -> FoundRepair:
             gain=gain,
             score=score,
             fitted_gain=float(1000 * gain / on.count.sum()),
-            later_gain=_gain_per_1000(repair, after),
+            later_gain=float(1000 * _gain(repair, after) / after.count.sum()) if len(after.count) else None,
         )
         found[name] = repair, candidate
     best = max(candidate.score for _, candidate in found.values())
@@ -86,11 +81,9 @@ def find_repair(fitted: list[Cells], later: list[Cells]) -> FoundRepair:
     return FoundRepair(chosen, found[chosen][0], tuple(candidate for _, candidate in found.values()))
 
 
-def _gain_per_1000(repair: Map, cells: Cells) -> float | None:
-    if not len(cells.count):
-        return None
-    gain = log_likelihood(repair(cells.log_odds), cells) - log_likelihood(cells.log_odds, cells)
-    return float(1000 * gain / cells.count.sum())
+def _gain(repair: Map, cells: Cells) -> float:
+    """Return how much likelier the outcomes are after a repair, in nats."""
+    return float(log_likelihood(repair(cells.log_odds), cells) - log_likelihood(cells.log_odds, cells))
 
 
 def _repairs(cells: Cells) -> dict[str, tuple[Map, int]]:
@@ -133,17 +126,7 @@ def describe(found: FoundRepair, before: Line | None) -> dict[str, Any]:
     return fields | {"intercept": float(at_0), "slope": float(at_1 - at_0)}
 
 
-def repaired(days: list[Cells], repair: Map) -> list[Cells]:
-    """Return days whose predictions are those after the repair."""
-    return [replace(day, log_odds=repair(day.log_odds)) for day in days]
-
-
-Choice = tuple[CoxAlternatives, SpreadStart | FirstDay]
-
-
-def describe_change(
-    stream: Stream, when: When, names: list[str], choice: Choice, later_log_e: float | None = None
-) -> Change:
+def describe_change(stream: Stream, when: When, names: list[str], later_log_e: float | None = None) -> Change:
     """Return direction, size and repair of a change.
 
     Parameters
@@ -152,15 +135,12 @@ def describe_change(
     when : When
     names : list of str
         Of all days.
-    choice : tuple
-        Alternatives and start.
     later_log_e : float, optional
         The largest evidence of a watch that begins after the end of a change that has passed.
     """
-    alternatives, start = choice
-    shifts, slopes = alternatives.lines().T
+    shifts, slopes = stream.alternatives.lines().T
     end = when.until + 1
-    evidence = accumulate(stream.log_factors(when.peak)[:end], start.stakes(end))
+    evidence = accumulate(stream.log_factors(when.peak)[:end], stream.start.stakes(end))
     weights = posterior(evidence.log_parts[-1])
     during = measured(merged(stream.expected[when.since : end]))
     fitted = {name: value for name, value in during.items() if value is not None}
@@ -172,7 +152,7 @@ def describe_change(
         since=names[when.since],
         earliest=names[when.earliest],
         latest=names[when.latest],
-        directions=_directions(alternatives, weights),
+        directions=_directions(shifts, slopes, weights),
         shift=fitted.get("shift", float(weights @ shifts)),
         slope=fitted.get("slope", float(weights @ slopes)),
         shift_error=fitted.get("shift_error"),
@@ -183,7 +163,7 @@ def describe_change(
         until=None if after is None else names[when.until],
         lasts=when.lasts,
         after=after,
-        repair=_repair(stream, when, names, choice) if after is None else _unneeded(stream, when, names, later_log_e),
+        repair=_repair(stream, when, names) if after is None else _unneeded(stream, when, names, later_log_e),
     )
 
 
@@ -198,22 +178,23 @@ def measured(cells: Cells) -> dict[str, Any]:
     }
 
 
-def _directions(alternatives: CoxAlternatives, weights: FloatArray) -> dict[str, float]:
+def _directions(shifts: FloatArray, slopes: FloatArray, weights: FloatArray) -> dict[str, float]:
     """Return the probability of every direction, those first whose absence is least probable."""
-    shifts, slopes = alternatives.lines().T
     members = {"too low": shifts > 0, "too high": shifts < 0, "too extreme": slopes < 1, "too timid": slopes > 1}
     ordered = sorted(members, key=lambda name: float(weights[~members[name]].sum()))
     return {name: float(weights[members[name]].sum()) for name in ordered}
 
 
-def _repair(stream: Stream, when: When, names: list[str], choice: Choice) -> Repair | None:
+def _repair(stream: Stream, when: When, names: list[str]) -> Repair | None:
     """Fit repairs to the first two thirds of the days since the change, and judge them on all others."""
     split = when.since + math.ceil(2 / 3 * (len(names) - when.since))
     fitted, later = stream.expected[when.since : split], stream.expected[split:]
-    if not sum(len(day.count) for day in fitted):
+    if not _has_rows(fitted):
         return None
     found = find_repair(fitted, later)
-    log_e = float(collect(repaired(later, found.map), *choice).log_e.max()) if _has_rows(later) else None
+    log_e = None
+    if _has_rows(later):
+        log_e = float(collect(mapped(later, found.map), stream.alternatives, stream.start).log_e.max())
     return Repair(
         **describe(found, stream.line),
         fitted=tuple(names[when.since : split]),

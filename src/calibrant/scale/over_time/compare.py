@@ -6,11 +6,10 @@ import numpy as np
 
 from calibrant._border.numerals import count, counted, pvalue
 from calibrant._border.types import FloatArray, IntArray, Rng
-from calibrant._core.laws import logistic_variance
-from calibrant.exceptions import InputError
 from calibrant.results import ChangeTest
 from calibrant.scale.over_time.cells import CELLS_PER_UNIT, Cells, merged
-from calibrant.scale.over_time.days import GivenDay, as_day, cells_of
+from calibrant.scale.over_time.days import GivenDay, as_day, cells_of, check_alike
+from calibrant.scale.over_time.evidence import centres
 from calibrant.scale.over_time.lines import Line, require_line
 from calibrant.scale.over_time.words import with_limits
 
@@ -64,17 +63,13 @@ def compare_periods(
     (True, True)
     """
     first, second = (as_day(period, name) for period, name in zip((first, second), names, strict=True))
-    named = first.classes is not None and second.classes is not None
-    if first.n_classes != second.n_classes or (named and first.classes != second.classes):
-        raise InputError(
-            "both periods must have the same classes, but they differ. Compare periods with the same classes."
-        )
+    check_alike(second, names[1], first, names[0])
     c = 1 if first.n_classes == 2 else None
     days = [cells_of(day, c) for day in (first, second)]
     lines = [require_line(day, name) for day, name in zip(days, names, strict=True)]
     both = merged(days)
     statistic = max(0.0, 2 * (sum(line.log_likelihood for line in lines) - require_line(both, "both").log_likelihood))
-    effects = _effects(lines, _centre(both))
+    effects = _effects(lines, float(centres([both])[0]))
     omnibus = _omnibus(days, n_resamples, np.random.default_rng(rng))
     pvalue = math.exp(-statistic / 2)
     return ChangeTest(
@@ -89,12 +84,6 @@ def compare_periods(
         notes=_notes(names, days),
         **effects,
     )
-
-
-def _centre(cells: Cells) -> float:
-    """Return the mean log-odds, weighted by the variances of outcomes."""
-    spread = cells.count * logistic_variance(cells.log_odds)
-    return float(spread @ cells.log_odds / spread.sum())
 
 
 def _effects(lines: list[Line], centre: float) -> dict[str, float]:

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.scale.over_time.alternatives import FirstDay
-from calibrant.scale.over_time.evidence import accumulate, begun, log_sum, posterior
+from calibrant.scale.over_time.evidence import FirstDay, accumulate, begun, log_sum, posterior
 from calibrant.scale.over_time.stream import Stream
 
 SURE = 0.95

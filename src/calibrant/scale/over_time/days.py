@@ -63,7 +63,7 @@ def streams(days: Days, reference: GivenDay | None = None, *, classwise: bool) -
     for name, given in days.items() if isinstance(days, Mapping) else days:
         day = as_day(given, name)
         first = day if first is None else first
-        _check_alike(day, name, first, names[0] if names else name)
+        check_alike(day, name, first, names[0] if names else name)
         names.append(name)
         for event, c in events(first, classwise=classwise).items():
             found.setdefault(event, []).append(cells_of(day, c))
@@ -72,7 +72,7 @@ def streams(days: Days, reference: GivenDay | None = None, *, classwise: bool) -
     watched, before = events(first, classwise=classwise), dict[str, Cells]()
     if reference is not None:
         period = as_day(reference, "the reference")
-        _check_alike(period, "the reference", first, names[0])
+        check_alike(period, "the reference", first, names[0])
         before = {event: cells_of(period, c) for event, c in watched.items()}
     for cells in found.values():
         _refuse_repeats(names, cells)
@@ -103,12 +103,13 @@ def cells_of(day: Day, c: int | None) -> Cells:
     return gather(probs, found.counts.astype(np.float64), found.events.astype(np.float64))
 
 
-def _check_alike(day: Day, name: str, first: Day, first_name: str) -> None:
+def check_alike(day: Day, name: str, first: Day, first_name: str) -> None:
+    """Refuse a day whose classes are not those of the first one."""
     named = day.classes is not None and first.classes is not None
     if day.n_classes != first.n_classes or (named and day.classes != first.classes):
         raise InputError(
             f"all days must have the same classes, but {first_name} has {_classes(first)} and {name} has "
-            f"{_classes(day)}. Watch them separately."
+            f"{_classes(day)}. Take days with the same classes."
         )
 
 

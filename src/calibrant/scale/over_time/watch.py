@@ -10,12 +10,11 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.results import Change, WatchedDay, WatchResult
 from calibrant.scale.over_time import words
-from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.change import describe_change, measured
 from calibrant.scale.over_time.dating import date_change
 from calibrant.scale.over_time.days import Days, GivenDay, streams
-from calibrant.scale.over_time.evidence import log_sum
+from calibrant.scale.over_time.evidence import CoxAlternatives, SpreadStart, Start, log_sum
 from calibrant.scale.over_time.lines import require_line
 from calibrant.scale.over_time.reference import Ellipse
 from calibrant.scale.over_time.stream import Stream, collect
@@ -67,7 +66,7 @@ class Watch:
     alpha: float = 0.05
     classwise: bool = False
     alternatives: CoxAlternatives = CoxAlternatives()
-    start: SpreadStart | FirstDay = SpreadStart()
+    start: Start = SpreadStart()
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
@@ -122,15 +121,15 @@ class Watch:
         event = max(found, key=lambda name: found[name].log_e[peak])
         if not len(over):
             return event, None
-        choice, when = (self.alternatives, self.start), date_change(found[event], alarm, peak)
+        when = date_change(found[event], alarm, peak)
         after, later_log_e = when.until + 1, None
         if after < len(names):
-            rest = {each: stream.anew(after, self.start) for each, stream in found.items()}
+            rest = {each: stream.anew(after) for each, stream in found.items()}
             again, newer = self._change(names[after:], rest, limit)
             if newer is not None:
                 return again, replace(newer, alarm=names[alarm])
             later_log_e = float(_log_e(rest).max())
-        change = describe_change(found[event], when, names, choice, later_log_e)
+        change = describe_change(found[event], when, names, later_log_e)
         return event, replace(change, class_name=event)
 
 
