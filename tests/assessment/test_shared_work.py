@@ -14,9 +14,9 @@ from calibrant._core.bins import bin_columns, bin_index, bin_sums
 from calibrant._core.distances import distances
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.binning.interval import largest_values
+from calibrant.binning.sums import bin_totals
 from calibrant.binning.ties import comparable
 from calibrant.curves import kernel_curve
-from calibrant.curves.binned import bin_totals
 from calibrant.kernels import Euclidean, TotalVariation
 from calibrant.kernels.distances import median_distance
 from calibrant.metrics import (
@@ -36,7 +36,7 @@ from calibrant.metrics import (
     SimplexECE,
     kde_ece,
 )
-from calibrant.metrics.per_predicted_class import by_prediction
+from calibrant.metrics.lifts import by_prediction
 from naming import each
 
 EDGES = st.sampled_from([b / n for n in (2, 3, 7, 15) for b in range(n + 1)])

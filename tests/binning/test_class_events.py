@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Predictions
-from calibrant.binning import Cells, EqualMass, EqualWidth, sums
-from calibrant.binning.sums import ClassEvents
+from calibrant.binning import Cells, EqualMass, EqualWidth, class_sums
+from calibrant.binning.class_sums import ClassEvents
 from calibrant.metrics import ECE, Classwise, DebiasedECE, DebiasedSquaredGap, Reliability, Resolution
 from properties import examples
 
@@ -43,7 +43,7 @@ def test_values_are_those_of_the_labels_themselves(seed, n, k, weighted):
 
 @pytest.mark.parametrize("together", [1, 40, 10**6])
 def test_sums_are_counted_row_by_row_however_many_labels_are_taken_together(monkeypatch, together):
-    monkeypatch.setattr(sums, "TOGETHER", together)
+    monkeypatch.setattr(class_sums, "TOGETHER", together)
     rng = np.random.default_rng(0)
     cuts = [Cells(rng.integers(-1, size, 20), size) for size in (3, 1, 4)]
     values, labels = [rng.normal(size=(20, 3)), rng.normal(size=(20, 1)), np.ones((20, 1))], rng.integers(0, 3, (20, 7))

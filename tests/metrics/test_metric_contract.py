@@ -22,7 +22,7 @@ from calibrant.metrics import (
     ObservedExpectedRatio,
 )
 from calibrant.metrics.base.kernel import KernelMetric
-from calibrant.metrics.lifts import Lift
+from calibrant.metrics.base.lift import Lift
 from naming import each
 from simulate import calibrated, sharpened
 

@@ -3,14 +3,20 @@
 import numpy as np
 import pytest
 
-from calibrant import InputError
-from calibrant.smoothing.kernel_regression import nadaraya_watson
+from calibrant import InputError, Predictions
+from calibrant._core.line.boxes import Line
+from calibrant.curves import kernel_curve
+from calibrant.smoothing.kernel_regression import frequency_at, kernel_sums
 from cores import core
 from naming import each
 from oracles.lines import beta_matrix, kernel_matrix
 
 EVERY_KERNEL = each("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
 POINTS = np.array([1.0, 0.31, 0.0, 0.5])
+
+
+def nadaraya_watson(positions, outcomes, weights, points, *, kernel="gaussian", bandwidth, boundary="reflect"):
+    return frequency_at(points, kernel_sums(Line.of(positions), bandwidth, kernel, boundary), outcomes, weights)
 
 
 def rows(n=400, columns=3):
@@ -70,9 +76,10 @@ def test_a_gaussian_neighbour_counts_as_none_beyond_six_and_a_half_bandwidths(di
 
 
 def test_bad_settings_are_refused():
+    p = Predictions([0.2, 0.7], labels=[0, 1])
     with pytest.raises(InputError, match="bandwidth must be positive and finite, but is 0"):
-        nadaraya_watson(POINTS, POINTS, POINTS, POINTS, bandwidth=0)
+        kernel_curve(p, bandwidth=0)
     with pytest.raises(InputError, match='kernel must be one of "gaussian", "triweight", "epanechnikov", "beta"'):
-        nadaraya_watson(POINTS, POINTS, POINTS, POINTS, kernel="box", bandwidth=0.1)
+        kernel_curve(p, kernel="box", bandwidth=0.1)
     with pytest.raises(InputError, match='boundary must be one of "reflect", "none"'):
-        nadaraya_watson(POINTS, POINTS, POINTS, POINTS, bandwidth=0.1, boundary="periodic")
+        kernel_curve(p, bandwidth=0.1, boundary="periodic")

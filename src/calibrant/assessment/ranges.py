@@ -11,7 +11,7 @@ from calibrant.assessment.many_rows import summarised
 from calibrant.assessment.size import NO_RESAMPLING
 from calibrant.intervals import has_range
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
-from calibrant.metrics.lifts import Lift
+from calibrant.metrics.base.lift import Lift
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import redraw_labels
 

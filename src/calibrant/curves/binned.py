@@ -1,26 +1,22 @@
 """Reliability curves over bins."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.binning import Binning, Bins, Cells, EqualWidth
-from calibrant.binning.sums import class_bin_sums
+from calibrant.binning import Binning, Bins, EqualWidth
+from calibrant.binning.class_sums import class_bin_sums
 from calibrant.curves.bands import wilson
 from calibrant.curves.view import binary_view, class_histograms, outcome_histograms
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import Estimate, OutcomeHistogram, ReliabilityCurve
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 BLOCK_CELLS = 2**20
 """Number of predictions processed at a time, so that memory does not grow with the number of classes."""
@@ -67,73 +63,6 @@ def class_blocks(predictions: Predictions, bins: Binning) -> Iterator[Columns]:
         positions = predictions.probs[:, first : first + step]
         events = predictions.labels[:, None] == np.arange(first, first + positions.shape[1])
         yield Columns.of(positions, events, predictions.weights, bins)
-
-
-DENSE_CELLS = 100_000
-"""Up to this many rows times bins, events are counted by a matrix product; sums of ones are exact in any order."""
-
-FEW_CELLS = 500_000
-"""Up to this many numbers are summed without SciPy's sparse matrix, whose import alone would take longer."""
-
-
-def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
-    """Return the map from columns W, (n, B), to the sums of values * W in every bin, (n_bins, B)."""
-    totals = joint_bin_totals(bins, values[:, None])
-    return lambda columns: totals(columns)[0]
-
-
-def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
-    """Return the map from columns W, (n, B), to the sums of each of m values (n, m) times W, (m, n_bins, B).
-
-    All m sums take one pass over W. If W is boolean, only the rows where it is true are added.
-    """
-    m, kept = values.shape[1], bins.index >= 0
-    data, index = values, bins.index
-    if not kept.all():
-        data, index = np.where(kept[:, None], values, 0.0), np.where(kept, index, 0)
-    return _BinTotals(data, index[:, None] + bins.n_bins * np.arange(m), bins.n_bins)
-
-
-@dataclass(frozen=True, eq=False)
-class _BinTotals:
-    """Sums of m values per row, (n, m), over the cells of these values, (n, m)."""
-
-    data: FloatArray
-    cell: IntArray
-    n_bins: int
-
-    def __call__(self, columns: NDArray[np.generic]) -> FloatArray:
-        """Return the sums of each value times columns (n, B) in every bin, (m, n_bins, B)."""
-        m, is_event = self.data.shape[1], columns.dtype == np.bool_
-        if m * columns.size > FEW_CELLS and columns.shape[1] > 1 and not is_event:
-            return np.asarray(self._scatter @ columns).reshape(m, self.n_bins, -1)
-        if is_event and self._indicators is not None:
-            return (self._indicators @ columns.astype(np.float64))[None]
-        # The same additions in the same order, without a matrix that would take longer to build than to use.
-        sums = np.empty((m * self.n_bins, columns.shape[1]))
-        for b, column in enumerate(columns.T):
-            if is_event:
-                rows = np.flatnonzero(column)
-                where, weights = self.cell[rows], self.data[rows]
-            else:
-                where, weights = self.cell, self.data * column[:, None]
-            sums[:, b] = np.bincount(where.ravel(), weights=weights.ravel(), minlength=m * self.n_bins)
-        return sums.reshape(m, self.n_bins, -1)
-
-    @cached_property
-    def _scatter(self) -> "csr_array":
-        from scipy.sparse import csr_array
-
-        n, m = self.data.shape
-        return csr_array((self.data.ravel(), self.cell.ravel(), m * np.arange(n + 1)), shape=(n, m * self.n_bins)).T
-
-    @cached_property
-    def _indicators(self) -> FloatArray | None:
-        """Whether each row is in each bin, (n_bins, n); None unless there are few of both and all values are 1."""
-        n, m = self.data.shape
-        if m > 1 or n * self.n_bins > DENSE_CELLS or not (self.data == 1).all():
-            return None
-        return (np.arange(self.n_bins)[:, None] == self.cell[:, 0]).astype(np.float64)
 
 
 @takes_two_arrays

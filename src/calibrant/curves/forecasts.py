@@ -9,7 +9,7 @@ from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant.binning import Binning, Bins, EqualMass
-from calibrant.curves.binned import bin_totals
+from calibrant.binning.sums import bin_totals
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, level_shares, pit_limits

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant.binning.sums import class_sums_below, column_sums
+from calibrant.binning.class_sums import class_sums_below, column_sums
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import OutcomeHistogram
 

@@ -12,8 +12,8 @@ from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, 
 from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant._core.redraws import count_sums
 from calibrant.binning import Bins, EqualMass
+from calibrant.binning.sums import bin_totals
 from calibrant.binning.ties import line_of
-from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError
 from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,

@@ -19,7 +19,7 @@ from calibrant.binning import Binning
 from calibrant.exceptions import InputError
 from calibrant.metrics import Classwise, DebiasedSquaredGap, Metric, PerPredictedClass, Root, TopLabel
 from calibrant.metrics.base.binned import LEAST_PAIRS
-from calibrant.metrics.lifts import Lift
+from calibrant.metrics.base.lift import Lift
 from calibrant.predictions import Predictions
 
 

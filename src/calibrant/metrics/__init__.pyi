@@ -32,7 +32,7 @@ from calibrant.metrics.skce import SKCE as SKCE
 from calibrant.metrics.base.kernel import Affordable as Affordable
 from calibrant.metrics.kce import KCE as KCE, MMCE as MMCE
 from calibrant.metrics.lifts import Classwise as Classwise, TopLabel as TopLabel
-from calibrant.metrics.per_predicted_class import PerPredictedClass as PerPredictedClass
+from calibrant.metrics.lifts import PerPredictedClass as PerPredictedClass
 from calibrant.metrics.logistic import CoxIntercept as CoxIntercept, CoxSlope as CoxSlope, InTheLarge as InTheLarge
 from calibrant.metrics.ucme import UCME as UCME
 from calibrant.metrics.base.metric import Metric as Metric

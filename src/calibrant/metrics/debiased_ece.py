@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
-from calibrant.curves import bin_totals, joint_bin_totals
+from calibrant.binning.sums import bin_totals, joint_bin_totals
 from calibrant.metrics.base.binned import LEAST_PAIRS, as_binning, bin_ratio, bins_used
 from calibrant.metrics.base.counted import BinnedCells, CountedMetric
 from calibrant.metrics.base.metric import Metric, relative

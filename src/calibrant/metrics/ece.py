@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
-from calibrant.curves import bin_totals
+from calibrant.binning.sums import bin_totals
 from calibrant.metrics.base.binned import BinnedMetric, as_binning, bin_ratio
 from calibrant.metrics.base.metric import Metric, check_norm, relative, root
 from calibrant.predictions import Predictions

@@ -1,92 +1,18 @@
 """Lifts: binary metrics applied to views of several classes."""
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.threads import in_order
-from calibrant.exceptions import InputError
-from calibrant.metrics.base.metric import ClassRows, Metric
+from calibrant.binning.ties import starts_of_ties
+from calibrant.metrics.base.lift import ByClass, Lift
+from calibrant.metrics.base.metric import Metric
 from calibrant.predictions import Predictions
-from calibrant.results import Description, Estimate
-
-
-@dataclass(frozen=True)
-class Lift(Metric):
-    """A metric made of another one, whose statistical behaviour it inherits."""
-
-    metric: Metric
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.metric, Metric) or not self.metric.predictions:
-            raise TypeError(f"metric must be a Metric of class predictions such as ECE(), but is {self.metric!r}.")
-        for name in ("family", "better", "weights", "measures", "cells"):
-            object.__setattr__(self, name, getattr(self.metric, name))
-        if "debiased" in self.metric.methods:  # Other methods are not valid for averages over classes.
-            object.__setattr__(self, "methods", ("debiased",))
-
-
-@dataclass(frozen=True)
-class ByClass(Lift):
-    """A metric applied to every class, perhaps with separate settings for each."""
-
-    members: tuple[Metric, ...] = field(default=(), repr=False)
-    rows: ClassVar[ClassRows]
-    """The rows from which the metric of a class is computed."""
-
-    def of_classes(self, predictions: Predictions) -> tuple[Metric, ...]:
-        """Return the metric of every class: its member, or one with settings that the classes share."""
-        n_classes = predictions.n_classes
-        if not self.members:
-            shared = self.metric.fit_shared_bandwidth(predictions, self.rows)
-            return shared.members if shared else (self.metric,) * n_classes
-        if len(self.members) != n_classes:
-            raise InputError(
-                f"members must be one metric per class, but there are {len(self.members)} for {n_classes} classes. "
-                "Choose bandwidths on predictions of the same classes."
-            )
-        return self.members
-
-    @abstractmethod
-    def _values(self, predictions: Predictions) -> dict[int, float]:
-        """Return the values by class index, for every class that has one."""
-
-    @abstractmethod
-    def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:
-        """Return the value of the lift, given the values of the classes."""
-
-    def value(self, data: Predictions) -> float:
-        """Return the value at the data's own weights."""
-        self.check(data)
-        return self._average(data, self._values(data))
-
-    def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give the value of every class that has one, and settings that the classes share."""
-        return self._described(predictions, self._values(predictions))
-
-    def describe(self, data: Predictions) -> Estimate:
-        """Return the value with its details; the values of the classes are computed once for both."""
-        self.check(data)
-        values = self._values(data)
-        details = self._described(data, values)
-        return Estimate(name=repr(self), value=self._average(data, values), details=details, about=self.about())
-
-    def _described(self, predictions: Predictions, values: Mapping[int, float]) -> Mapping[str, object]:
-        shared = None if self.members else self.metric.fit_shared_bandwidth(predictions, self.rows)
-        by_class = {predictions.classes[c]: value for c, value in values.items()}
-        return {"classes": by_class, **(shared.details if shared else {})}
-
-    def _with_members(self, fitted: Mapping[int, Metric], predictions: Predictions) -> Self:
-        """Return the lift with new metrics for some classes; itself if they are the same as before."""
-        n_classes = predictions.n_classes
-        before = self.members or (self.metric,) * n_classes
-        after = [fitted.get(c, metric) for c, metric in enumerate(before)]
-        unchanged = all(new is old for new, old in zip(after, before, strict=True))
-        return self if unchanged else replace(self, members=tuple(after))
 
 
 @dataclass(frozen=True)
@@ -103,10 +29,8 @@ class TopLabel(Lift):
     0.1
     """
 
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        inner = self.metric.about()
-        return replace(inner, label=f"{inner.label}, top label", meaning=f"{inner.label} of the most probable class.")
+    label = "top label"
+    meaning = "of the most probable class."
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
         """Choose the bandwidth on the top-label view."""
@@ -157,26 +81,13 @@ class Classwise(ByClass):
     0.0
     """
 
+    label = "one vs rest"
+    meaning = "of every class against the rest, averaged over classes."
     rows = "all"
-
-    def about(self) -> Description:
-        """Return the description that readers see."""
-        inner = self.metric.about()
-        meaning = f"{inner.label} of every class against the rest, averaged over classes."
-        return replace(inner, label=f"{inner.label}, one vs rest", meaning=meaning)
-
-    def fit_bandwidth(self, predictions: Predictions) -> Self:
-        """Choose the bandwidth of every class on its one-vs-rest view."""
-        fitted = {c: metric.fit_bandwidth(view) for c, (metric, view) in enumerate(self._views(predictions))}
-        return self._with_members(fitted, predictions)
-
-    def has_value(self, data: Predictions) -> bool:
-        """Return whether the metric has a value for every class."""
-        return all(metric.has_value(view) for metric, view in self._views(data))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on every one-vs-rest view."""
-        return self._mean([metric.prepare(view) for metric, view in self._views(predictions)])
+        return self._mean([metric.prepare(view) for _, metric, view in self._views(predictions)])
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from class indices, (n, B), to B means over the classes."""
@@ -184,23 +95,23 @@ class Classwise(ByClass):
         if of_classes is not None:
             return lambda labels: sum(of_classes(labels), start=np.zeros(1)) / predictions.n_classes
         views = list(self._views(predictions))
-        prepared = in_order(lambda one: one[0].prepare_labels(one[1]), views)
-        return self._mean([_of_class(evaluate, c) for c, evaluate in enumerate(prepared)])
+        prepared = in_order(lambda one: one[1].prepare_labels(one[2]), views)
+        return self._mean([partial(_of_class, evaluate, c) for c, evaluate in enumerate(prepared)])
 
     def _values(self, predictions: Predictions) -> dict[int, float]:
         """Return the value of every class, if possible by one method of the metric for all of them."""
         if not self.members:
             return dict(enumerate(map(float, self.metric.class_values(predictions))))
-        return {c: metric.value(view) for c, (metric, view) in enumerate(self._views(predictions))}
+        return super()._values(predictions)
 
     def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:  # noqa: ARG002 (all count alike)
         """Return the mean of the classes."""
         return float(np.mean([*values.values()]))
 
-    def _views(self, predictions: Predictions) -> Iterator[tuple[Metric, Predictions]]:
-        """Yield the metric and the view of every class."""
+    def _views(self, predictions: Predictions) -> Iterator[tuple[int, Metric, Predictions]]:
+        """Yield the index, the metric and the one-vs-rest view of every class."""
         for c, metric in enumerate(self.of_classes(predictions)):
-            yield metric, predictions.one_vs_rest(c)
+            yield c, metric, predictions.one_vs_rest(c)
 
     @staticmethod
     def _mean(parts: list[Evaluator]) -> Evaluator:
@@ -210,12 +121,108 @@ class Classwise(ByClass):
         return mean
 
 
-def _of_class(part: Evaluator, c: int) -> Evaluator:
-    return lambda labels: part((labels == c).view(np.int8))
+@dataclass(frozen=True)
+class PerPredictedClass(ByClass):
+    r"""The metric within the rows predicted as each class, weighted by the share of those rows.
+
+    Parameters
+    ----------
+    metric : Metric
+        Of binary predictions.
+    members : tuple of Metric, optional
+        The same with settings of its own for each class; see `fit_bandwidth`.
+
+    Notes
+    -----
+    With :math:`I_k` the rows whose most probable class is :math:`k`,
+
+    .. math:: \sum_k \frac{W(I_k)}{W} \, m\big((p_{ik}, 1[y_i = k])_{i \in I_k}\big).
+
+    Classes that are never predicted do not enter.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import ECE
+    >>> p = Predictions([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]], labels=[0, 0, 0])
+    >>> round(PerPredictedClass(ECE())(p), 4)  # 2/3 * 0.1 + 1/3 * 0.8
+    0.3333
+    """
+
+    label = "per predicted class"
+    meaning = "of the rows predicted as each class, weighted by their share."
+    principal = False
+    rows = "predicted"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the metric on the rows predicted as each class."""
+        members = self.of_classes(predictions)
+        groups = [(rows, members[c].prepare(_weighable(view))) for rows, c, view in by_prediction(predictions)]
+
+        def evaluate(weights: FloatArray) -> FloatArray:
+            total = np.zeros(weights.shape[1])
+            for rows, part in groups:
+                own = weights[rows]
+                mass = own.sum(axis=0)
+                present = mass > 0
+                if present.any():
+                    total[present] += mass[present] * part(own[:, present])
+            return total / weights.sum(axis=0)
+
+        return evaluate
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from class indices, (n, B), to B values; an event is that the predicted class is right."""
+        members = self.of_classes(predictions)
+        groups = [
+            (rows, c, view.weights.sum(), members[c].prepare_labels(view))
+            for rows, c, view in by_prediction(predictions)
+            if view.weights.any()
+        ]
+        total = predictions.weights.sum()
+
+        def evaluate(labels: IntArray) -> FloatArray:
+            parts = [mass * part((labels[rows] == c).astype(np.int64)) for rows, c, mass, part in groups]
+            return np.asarray(sum(parts)) / total
+
+        return evaluate
+
+    def _views(self, predictions: Predictions) -> Iterator[tuple[int, Metric, Predictions]]:
+        """Yield the index, the metric and the binary predictions of every class predicted for a row with weight."""
+        members = self.of_classes(predictions)
+        for _, c, view in by_prediction(predictions):
+            if view.weights.any():
+                yield c, members[c], view
+
+    def _average(self, predictions: Predictions, values: Mapping[int, float]) -> float:
+        """Return the mean over classes, weighted by the rows predicted as each."""
+        masses = {c: float(view.weights.sum()) for _, c, view in by_prediction(predictions)}
+        return float(sum(masses[c] * value for c, value in values.items()) / predictions.weights.sum())
 
 
-def weighable(view: Predictions) -> Predictions:
+def _of_class(part: Evaluator, c: int, labels: IntArray) -> FloatArray:
+    return part((labels == c).view(np.int8))
+
+
+def _weighable(view: Predictions) -> Predictions:
     """Return the view, with weights of 1 if all its weights are 0: replicates may have others."""
     if view.weights.any():
         return view
     return Predictions._trusted(view.probs, view.labels, np.ones(view.n_samples), view.classes)  # noqa: SLF001 (derived)
+
+
+def by_prediction(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]]:
+    """Return, for each predicted class, its rows, its index and their binary predictions; cached."""
+    return predictions.once("by prediction", lambda: _grouped(predictions))
+
+
+def _grouped(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]]:
+    top, groups = predictions.top_label(), []
+    order = np.argsort(predictions.predicted, kind="stable")
+    ascending = predictions.predicted[order]
+    for rows in np.split(order, starts_of_ties(ascending)[1:]):
+        c = int(predictions.predicted[rows[0]])
+        names = ("rest", predictions.classes[c])
+        part = top.take(rows)
+        view = Predictions._trusted(part.probs, part.labels, part.weights, names, copies=part.copies)  # noqa: SLF001 (derived)
+        groups.append((rows, c, view))
+    return groups

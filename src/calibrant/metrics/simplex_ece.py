@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning import Cells, EqualWidth, MedianVariance, SimplexBinning
-from calibrant.curves import bin_totals
+from calibrant.binning.sums import bin_totals
 from calibrant.kernels.distances import Distance, TotalVariation
 from calibrant.metrics.base.metric import Metric, Weights
 from calibrant.predictions import Predictions

@@ -8,13 +8,13 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass
-from calibrant.binning.sums import ClassEvents, class_sums
-from calibrant.curves import joint_bin_totals
+from calibrant.binning.class_sums import ClassEvents, class_sums
+from calibrant.binning.sums import joint_bin_totals
 from calibrant.metrics.base.binned import LEAST_PAIRS, as_binning
 from calibrant.metrics.base.counted import BinnedCells, CountedMetric
+from calibrant.metrics.base.lift import Lift
 from calibrant.metrics.base.metric import Metric, relative
-from calibrant.metrics.lifts import Lift
-from calibrant.metrics.per_predicted_class import PerPredictedClass
+from calibrant.metrics.lifts import PerPredictedClass
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
 from calibrant.results.estimate import UNPAIRED
@@ -207,13 +207,15 @@ class Root(Lift):
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
-        return _root_of(self.metric.value(data))
+        return float(_root(self.metric.value(data)))
 
     def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details, which hold its square: nothing is computed twice."""
         self.check(data)
-        squared = self.metric.estimate(data)
-        return Estimate(name=repr(self), value=_root_of(squared.value), details=_rooted(squared), about=self.about())
+        squared = self.metric.describe(data)
+        roots = {name: float(_root(value)) for name, value in squared.details.get("classes", {}).items()}
+        details = {**squared.details, **({"classes": roots} if roots else {}), "squared": squared.value}
+        return Estimate(name=repr(self), value=float(_root(squared.value)), details=details, about=self.about())
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
@@ -232,13 +234,7 @@ class Root(Lift):
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the square with its sign, and the root of the value of each class."""
-        return _rooted(self.metric.estimate(predictions))
-
-
-def _rooted(squared: Estimate) -> Mapping[str, object]:
-    """Return the details of the root: the square with its sign, and the root of the value of each class."""
-    roots = {name: _root_of(value) for name, value in squared.details.get("classes", {}).items()}
-    return {**squared.details, **({"classes": roots} if roots else {}), "squared": squared.value}
+        return self.describe(predictions).details
 
 
 def _are_plain(predictions: Predictions) -> bool:
@@ -264,9 +260,5 @@ def _mean_square(total: FloatArray, mass: FloatArray, pairs: FloatArray, product
     return np.asarray((mass * squared).sum(axis=0) / total)
 
 
-def _root(values: FloatArray) -> FloatArray:
+def _root(values: FloatArray | float) -> FloatArray:
     return np.sqrt(np.maximum(values, 0.0))
-
-
-def _root_of(value: float) -> float:
-    return float(np.sqrt(np.maximum(value, 0.0)))

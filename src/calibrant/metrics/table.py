@@ -14,9 +14,8 @@ from calibrant.metrics.ecce import ECCE
 from calibrant.metrics.ece import ECE, ChanceECE
 from calibrant.metrics.kce import KCE, MMCE
 from calibrant.metrics.kde_ece import KdeECE
-from calibrant.metrics.lifts import Classwise
+from calibrant.metrics.lifts import Classwise, PerPredictedClass
 from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
-from calibrant.metrics.per_predicted_class import PerPredictedClass
 from calibrant.metrics.scores import NLL, Accuracy, Brier, SquaredError
 from calibrant.metrics.selective import AUGRC, AURC, ExcessAURC
 from calibrant.metrics.simplex_ece import SimplexECE

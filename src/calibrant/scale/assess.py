@@ -19,7 +19,7 @@ from calibrant.hypotest import OmnibusTest, holm
 from calibrant.hypotest.omnibus.facts import Facts, corrected_direction, facts_of
 from calibrant.hypotest.omnibus.revealed import LEVEL, with_names
 from calibrant.metrics import METRICS, Classwise, Metric, Root
-from calibrant.metrics.lifts import Lift
+from calibrant.metrics.base.lift import Lift
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment, ClassSummary, Estimate, TestResult

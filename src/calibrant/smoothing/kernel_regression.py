@@ -107,61 +107,22 @@ def check_choice(value: Choice, name: str, choices: object) -> Choice:
     return cast("Choice", found)
 
 
-def nadaraya_watson(
-    positions: FloatArray,
-    outcomes: FloatArray,
-    weights: FloatArray,
-    points: FloatArray,
-    *,
-    kernel: KernelName = "gaussian",
-    bandwidth: float,
-    boundary: Boundary = "reflect",
+def frequency_at(
+    points: FloatArray, sums: Sums, outcomes: FloatArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    r"""Estimate the frequency of an event at given points.
+    """Return the estimated frequency of an event at points (g,), and how much supports it, both (g,) or (g, B).
 
-    Parameters
-    ----------
-    positions : array of shape (n,)
-        Predicted probabilities.
-    outcomes : array of shape (n,) or (n, B)
-        Whether the event happened, 0 or 1; one column for each set of labels.
-    weights : array of shape (n,) or (n, B)
-        Weights of the rows; one column for each replicate.
-    points : array of shape (g,)
-        Where to estimate, in [0, 1].
-    kernel : {"gaussian", "triweight", "epanechnikov", "beta"}, default="gaussian"
-        See `calibrant.metrics.KdeECE`.
-    bandwidth : float
-    boundary : {"reflect", "none"}, default="reflect"
-        Whether the mirror images of the rows at 0 and 1 count as well; the Beta kernel needs none.
-
-    Returns
-    -------
-    frequency : array of shape (g,) or (g, B)
-        NaN where there are no neighbours, which is where their mass is below 1e-9 rows of mean weight.
-    mass : array of the same shape
-        Weight of the neighbours, where a row at distance 0 counts in full: the support of the estimate.
+    Outcomes, 0 or 1, and weights are (n,), or (n, B) with one column for each set of labels or each replicate. The
+    frequency is NaN where there are no neighbours. The support is their weight, where a row at distance 0 counts in
+    full. Sorting takes longer than the sums: where many labels have the same positions, pass the same `sums` for all.
 
     Examples
     --------
     >>> p, y = np.array([0.2, 0.4, 0.8]), np.array([0.0, 1.0, 1.0])
-    >>> frequency, mass = nadaraya_watson(p, y, np.ones(3), np.array([0.3]), kernel="triweight", bandwidth=0.2)
+    >>> sums = kernel_sums(Line.of(p), bandwidth=0.2, kernel="triweight", boundary="reflect")
+    >>> frequency, mass = frequency_at(np.array([0.3]), sums, y, np.ones(3))
     >>> frequency.round(6).tolist(), mass.round(6).tolist()  # Two rows at half a bandwidth, each (1 - 1/4)^3
     ([0.5], [0.84375])
-    """
-    check_bandwidth(bandwidth)
-    kernel = check_choice(kernel, "kernel", KernelName)
-    boundary = check_choice(boundary, "boundary", Boundary)
-    return frequency_at(points, kernel_sums(Line.of(positions), bandwidth, kernel, boundary), outcomes, weights)
-
-
-def frequency_at(
-    points: FloatArray, sums: Sums, outcomes: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return what `nadaraya_watson` returns, from kernel sums over the positions.
-
-    Sorting the positions takes longer than the sums. Where many sets of labels have the same positions, pass the same
-    `sums` for all of them.
     """
     flat = outcomes.ndim == weights.ndim == 1
     Y, W = (a.reshape(len(a), -1).astype(float) for a in (outcomes, weights))

@@ -9,8 +9,8 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass, EqualWidth
-from calibrant.binning.sums import ClassEvents, bin_sums_of, class_bin_sums
-from calibrant.curves import bin_totals, joint_bin_totals
+from calibrant.binning.class_sums import ClassEvents, class_bin_sums
+from calibrant.binning.sums import bin_sums_of, bin_totals, joint_bin_totals
 from calibrant.metrics.base.counted import BinnedCells, CountedMetric
 from calibrant.metrics.base.metric import Measured, Metric
 from calibrant.predictions import Predictions

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
-from calibrant.curves.binned import bin_totals
+from calibrant.binning.sums import bin_totals
 from calibrant.curves.forecasts import (
     Form,
     coverage_shares,

@@ -1,7 +1,7 @@
 """Base classes for metrics of predictive distributions, and their values by chance alone."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -66,14 +66,18 @@ def redrawn_values(metric: Metric, forecasts: Forecasts, n_redraws: int, rng: np
     return np.concatenate([evaluate(targets) for targets in redraw_targets(forecasts, n_redraws, rng)])
 
 
-NEEDS = {
-    "anything": "",
-    "line": "univariate distributions",
-    "cdf": "univariate distributions with a distribution function",
-    "density": "distributions with a density",
-    "sd": "distributions with finite standard deviations",
-    "sd on the line": "univariate distributions with finite standard deviations",
+NEEDS: dict[str, tuple[str, Callable[[Distribution], bool]]] = {
+    "anything": ("", lambda _: True),
+    "line": ("univariate distributions", lambda law: not law.event_shape),
+    "cdf": ("univariate distributions with a distribution function", lambda law: law.has_cdf),
+    "density": ("distributions with a density", lambda law: law.has_density),
+    "sd": ("distributions with finite standard deviations", lambda law: law.has_sd),
+    "sd on the line": (
+        "univariate distributions with finite standard deviations",
+        lambda law: law.has_sd and not law.event_shape,
+    ),
 }
+"""What metrics need, in words, and whether distributions have it."""
 
 
 class ForecastMetric(Metric):
@@ -115,25 +119,13 @@ class ForecastMetric(Metric):
 
     def suits(self, data: object) -> bool:
         """Return whether these are forecasts by laws that have what the metric needs."""
-        if not isinstance(data, Forecasts):
-            return False
-        law = data.distribution
-        on_line = not law.event_shape
-        has = {
-            "anything": True,
-            "line": on_line,
-            "cdf": law.has_cdf,
-            "density": law.has_density,
-            "sd": law.has_sd,
-            "sd on the line": on_line and law.has_sd,
-        }
-        return has[self.needs]
+        return isinstance(data, Forecasts) and NEEDS[self.needs][1](data.distribution)
 
     def check(self, data: object) -> None:
         """Refuse data that the metric cannot be computed from."""
         super().check(data)
         if isinstance(data, Forecasts) and not self.suits(data):
-            raise InputError(f"{type(self).__name__} needs {NEEDS[self.needs]}, but these are {data.distribution}.")
+            raise InputError(f"{type(self).__name__} needs {NEEDS[self.needs][0]}, but these are {data.distribution}.")
 
 
 class ForecastScore(ForecastMetric):
