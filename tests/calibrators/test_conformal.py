@@ -17,13 +17,13 @@ from calibrant.calibrators.forecasts import (
     coverage_test,
     judge_intervals,
 )
-from calibrant.calibrators.forecasts.ranks import (
+from calibrant.calibrators.forecasts.conformal_scores import (
     confident_rank,
-    coverage_law,
     order_statistic,
     rank_at_least,
     rank_at_most,
 )
+from calibrant.calibrators.forecasts.interval_check import coverage_law
 from calibrant.metrics import IntervalCoverage, IntervalWidth
 from forecast_laws import g1
 from naming import each

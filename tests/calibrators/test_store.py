@@ -31,8 +31,7 @@ from calibrant.calibrators import (
     save,
     store,
 )
-from calibrant.calibrators.estimator import check_learnt
-from calibrant.calibrators.rules import Rule
+from calibrant.calibrators.rules import Rule, check_learnt
 from calibrant.calibrators.store import load_with_details
 from calibrant.counts import LaplaceCorrection, MEstimate
 from calibrator_cases import EVERY_CALIBRATOR

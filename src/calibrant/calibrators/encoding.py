@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant import binning, calibrators, counts
 from calibrant._border.numerals import count
+from calibrant.calibrators import forecasts
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.exceptions import InputError
@@ -26,23 +27,16 @@ _CHOICES: dict[str, type] = {c.__name__: c for c in (binning.EqualMass, binning.
 """The frozen dataclasses that may be settings of a calibrator, by name."""
 
 
-def calibrator_classes() -> dict[str, type[Estimator]]:
-    """Return the classes that a file may name: all public calibrators, of classes and of forecasts."""
-    from calibrant.calibrators import forecasts
-
-    bases = (Calibrator, forecasts.ForecastCalibrator)
-    public = {
-        name: vars(room)[name] for room in (calibrators, forecasts) for name in room.__all__ if name in vars(room)
-    }
-    return {name: v for name, v in public.items() if isinstance(v, type) and issubclass(v, bases) and v not in bases}
+_PUBLIC = {name: vars(room)[name] for room in (calibrators, forecasts) for name in room.__all__ if name in vars(room)}
+_BASES = (Calibrator, forecasts.ForecastCalibrator)
+_CALIBRATORS: dict[str, type[Estimator]] = {
+    name: v for name, v in _PUBLIC.items() if isinstance(v, type) and issubclass(v, _BASES) and v not in _BASES
+}
+"""The classes that a file may name: all public calibrators, of classes and of forecasts."""
 
 
 def encode(value: object) -> object:
     """Return a value as JSON values."""
-    if isinstance(value, Estimator):
-        return _encode_calibrator(value)
-    if isinstance(value, np.ndarray):
-        return _encode_array(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -51,6 +45,10 @@ def encode(value: object) -> object:
         return value
     if isinstance(value, (list, tuple)):
         return [encode(entry) for entry in value]
+    if isinstance(value, np.ndarray):
+        return _encode_array(value)
+    if isinstance(value, Estimator):
+        return _encode_calibrator(value)
     name = type(value).__name__
     if _CHOICES.get(name) is not type(value) or not is_dataclass(value):
         raise TypeError(
@@ -62,7 +60,7 @@ def encode(value: object) -> object:
 
 def _encode_calibrator(calibrator: Estimator) -> dict[str, object]:
     name = type(calibrator).__name__
-    if calibrator_classes().get(name) is not type(calibrator):
+    if _CALIBRATORS.get(name) is not type(calibrator):
         raise TypeError(f"only calibrators of calibrant can be saved, but {name} is defined elsewhere.")
     return {
         "class": name,
@@ -138,7 +136,7 @@ def _choice(name: object, settings: object) -> object:
 
 
 def _calibrator(name: object, settings: object, learnt: object) -> Estimator:
-    calibrator = _built(calibrator_classes(), name, settings)
+    calibrator = _built(_CALIBRATORS, name, settings)
     if not isinstance(learnt, dict) or not all(map(_is_learnt, learnt)):
         raise InputError(f"the learnt attributes of {name} must have names that end in an underscore.")
     for key, entry in learnt.items():

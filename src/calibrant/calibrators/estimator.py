@@ -1,6 +1,6 @@
 """The estimator interface of scikit-learn, without importing it, which takes over a second."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import cache
 from inspect import Parameter, signature
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from calibrant._border.numerals import significant
-from calibrant.calibrators.rules import DIAGNOSTICS, Rule
+from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -164,39 +164,3 @@ def _defaults_of(start: Callable[..., None]) -> Mapping[str, object]:
 
 def _has_settings(value: object) -> bool:
     return hasattr(value, "get_params") and not isinstance(value, type)
-
-
-def check_learnt(calibrator: Estimator) -> None:
-    """Refuse learnt attributes that violate the rules of their class, here and in the calibrators inside."""
-    for name, value in vars(calibrator).items():
-        is_float = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
-        if is_float and np.isnan(value).any():
-            raise InputError(f"{name} of {type(calibrator).__name__} must not hold NaN, but does.")
-    for inner in _inner(calibrator):
-        check_learnt(inner)
-    # With more than two classes, the maps of a binary calibrator are in `lifted_`.
-    is_lifted = hasattr(calibrator, "lifted_")
-    for rule in calibrator.rules:
-        if not is_lifted or any(hasattr(calibrator, name) for name in rule.names):
-            _check_rule(calibrator, rule)
-    for rule in DIAGNOSTICS:
-        if hasattr(calibrator, rule.names[0]):
-            _check_rule(calibrator, rule)
-
-
-def _inner(calibrator: Estimator) -> Iterator[Estimator]:
-    """Yield the fitted calibrators inside."""
-    for name, value in vars(calibrator).items():
-        if name.endswith("_"):
-            entries = value if isinstance(value, list) else [value]
-            yield from (entry for entry in entries if isinstance(entry, Estimator))
-
-
-def _check_rule(calibrator: Estimator, rule: Rule) -> None:
-    name = type(calibrator).__name__
-    try:
-        sound = bool(rule.holds(*(getattr(calibrator, attribute) for attribute in rule.names)))
-    except (AttributeError, TypeError, ValueError, IndexError):
-        sound = False
-    if not sound:
-        raise InputError(f"{' and '.join(rule.names)} of {name} {rule.words}.")

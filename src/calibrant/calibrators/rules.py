@@ -1,12 +1,16 @@
 """Conditions on the learnt attributes of a calibrator that is read from a file; a class lists its own in `rules`."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray
+from calibrant.exceptions import InputError
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.estimator import Estimator
 
 
 class Rule(NamedTuple):
@@ -105,3 +109,28 @@ DIAGNOSTICS = (
     Rule(("n_iter_",), lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "must be a count"),
 )
 """Conditions on the diagnostics of an optimiser and on column names, where a calibrator has them."""
+
+
+def check_learnt(calibrator: "Estimator") -> None:
+    """Refuse learnt attributes that violate the rules of their class, here and in the calibrators inside."""
+    for name, value in vars(calibrator).items():
+        is_float = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+        if is_float and np.isnan(value).any():
+            raise InputError(f"{name} of {type(calibrator).__name__} must not hold NaN, but does.")
+        for inner in value if isinstance(value, list) else [value]:
+            if name.endswith("_") and hasattr(inner, "rules"):
+                check_learnt(inner)
+    # With more than two classes, the maps of a binary calibrator are in `lifted_`.
+    is_lifted = hasattr(calibrator, "lifted_")
+    own = [one for one in calibrator.rules if not is_lifted or any(hasattr(calibrator, name) for name in one.names)]
+    for rule in (*own, *(one for one in DIAGNOSTICS if hasattr(calibrator, one.names[0]))):
+        _check_rule(calibrator, rule)
+
+
+def _check_rule(calibrator: "Estimator", rule: Rule) -> None:
+    try:
+        sound = bool(rule.holds(*(getattr(calibrator, attribute) for attribute in rule.names)))
+    except (AttributeError, TypeError, ValueError, IndexError):
+        sound = False
+    if not sound:
+        raise InputError(f"{' and '.join(rule.names)} of {type(calibrator).__name__} {rule.words}.")

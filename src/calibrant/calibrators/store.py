@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +11,15 @@ from calibrant._border.sealed import Kind, read_sealed, write_sealed
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
-from calibrant.calibrators.estimator import Estimator, check_is_fitted, check_learnt
+from calibrant.calibrators.estimator import Estimator, check_is_fitted
+from calibrant.calibrators.forecasts import ConformalIntervals, ForecastCalibrator, ForecastCompose
+from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.calibrators.inputs import RAW_LOGITS
+from calibrant.calibrators.rules import check_learnt
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Distribution, MvNormal, Normal, Quantiles, Samples
 
-if TYPE_CHECKING:
-    from calibrant.calibrators.forecasts import ForecastCalibrator
-    from calibrant.forecasts import Distribution
-
-Stored = Union[Calibrator, "ForecastCalibrator"]
+Stored = Calibrator | ForecastCalibrator
 """A calibrator of classes or of predictive distributions."""
 
 KIND = Kind("calibrator", "calibrator", format=1, most_bytes=100 * 2**20)
@@ -115,8 +115,6 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
 
 def _checked(calibrator: object) -> Stored:
     """Return a calibrator, unless no fit can give its learnt attributes or its output for trial inputs."""
-    from calibrant.calibrators.forecasts import ForecastCalibrator
-
     if not isinstance(calibrator, (Calibrator, ForecastCalibrator)):
         raise InputError("it does not describe a calibrator.")
     check_learnt(calibrator)
@@ -153,7 +151,7 @@ def _trial_scores(calibrator: Calibrator, k: int) -> FloatArray:
     return np.log(probs) if calibrator.scores == "logits" else probs
 
 
-def _check_usable_forecasts(calibrator: "ForecastCalibrator") -> None:
+def _check_usable_forecasts(calibrator: ForecastCalibrator) -> None:
     """Refuse a calibrator that does not return one distribution per row."""
     name = type(calibrator).__name__
     dim = getattr(calibrator, "dim_", None)
@@ -169,22 +167,16 @@ def _check_usable_forecasts(calibrator: "ForecastCalibrator") -> None:
         raise InputError(f"{name} does not return one distribution per row.")
 
 
-def _tried(calibrator: "ForecastCalibrator", trial: "Distribution") -> FloatArray:
+def _tried(calibrator: ForecastCalibrator, trial: Distribution) -> FloatArray:
     """Return numbers from the calibrated distributions."""
-    from calibrant.calibrators.forecasts import ConformalIntervals
-
     if isinstance(calibrator, ConformalIntervals):
         return calibrator.interval(trial, groups=[calibrator.groups_[0]] * trial.n).high
     law = calibrator.apply(trial)
     return law.quantile([0.3, 0.5, 0.7]) if law.has_cdf else law.mean()
 
 
-def _trial_forecasts(calibrator: "ForecastCalibrator", dim: int) -> "Distribution":
+def _trial_forecasts(calibrator: ForecastCalibrator, dim: int) -> Distribution:
     """Return two distributions that the calibrator accepts."""
-    from calibrant.calibrators.forecasts import ForecastCompose
-    from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
-    from calibrant.forecasts import MvNormal, Normal, Quantiles, Samples
-
     first = calibrator.stages_[0] if isinstance(calibrator, ForecastCompose) else calibrator
     if first.accepts == "quantiles":
         levels = np.asarray(getattr(first, "levels_", [0.1, 0.9]))

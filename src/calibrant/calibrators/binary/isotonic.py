@@ -86,9 +86,7 @@ class IsotonicCalibration(BinaryCalibrator):
         return logit(self._interpolated(scores))
 
     def _line_operations(self, x: ops.Value) -> ops.Value:
-        knots, heights = self.scores_, self.probabilities_
-        # Interval j lies between knots j - 1 and j; the outer intervals have no finite width.
-        low, high = heights[np.maximum(np.arange(len(knots) + 1) - 1, 0)], np.append(heights, heights[-1])
+        knots, (low, high) = self.scores_, self._heights()
         start, width, share = _intervals(self._axis(knots))
         j = x.search(knots, "left")
         moved = x if self.scores == "raw" else ops.expit(x)
@@ -111,12 +109,19 @@ class IsotonicCalibration(BinaryCalibrator):
             result = np.empty(len(places))
             result[order] = np.interp(places[order], knots, self.probabilities_).clip(0.0, 1.0)
             return result
-        # Log-odds can differ where their probabilities do not, so neighbours are found among the log-odds.
-        last = len(self.scores_) - 1
-        above = np.searchsorted(self.scores_, scores).clip(max=last)
-        below = np.where((self.scores_[above] > scores) & (above > 0), above - 1, above)
-        low, high = self.probabilities_[below], self.probabilities_[above]
-        return low + (high - low) * _share(places, knots[below], knots[above])
+        # Log-odds can differ where their probabilities do not, so intervals are found among the log-odds.
+        j = np.searchsorted(self.scores_, scores)
+        low, high = self._heights()
+        start, width, share = _intervals(knots)
+        with np.errstate(all="ignore"):
+            part = np.where(share[j] < 0.0, ((places - start[j]) / width[j]).clip(0.0, 1.0), share[j])
+        on_knot = scores == np.append(self.scores_, np.nan)[j]
+        return np.where(on_knot, high[j], low[j] + (high[j] - low[j]) * part)
+
+    def _heights(self) -> tuple[FloatArray, FloatArray]:
+        """Return the probabilities at the lower and at the upper end of interval j, between the knots j - 1 and j."""
+        heights = self.probabilities_
+        return np.append(heights[0], heights), np.append(heights, heights[-1])
 
     def _axis(self, scores: FloatArray) -> FloatArray:
         """Return the scores on the axis along which the map is linear."""
@@ -175,26 +180,14 @@ def _is_plain(knots: FloatArray) -> bool:
     return bool(np.isfinite(width) and np.all(np.diff(knots) > SMALLEST_STEP))
 
 
-def _share(places: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return (places - low) / (high - low), limited to [0, 1]; 1/2 if both ends are equal or infinite.
-
-    If only the lower end is infinite, the share is 1; if only the upper end is, it is 0.
-    """
-    with np.errstate(all="ignore"):
-        share = (places - low) / (high - low)
-    unknown = np.isnan(share)
-    if unknown.any():
-        share[unknown] = np.where(np.isneginf(low[unknown]) & np.isfinite(high[unknown]), 1.0, 0.5)
-    return share.clip(0.0, 1.0)
-
-
 def _intervals(places: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the start and width of every interval, and the fixed share (see `_share`) of those without a finite width.
+    """Return the start and width of every interval, and the fixed share of its upper end if it has no finite width.
 
+    That is 1 if only the lower end is infinite, 0 if only the upper end is, and 1/2 if both ends are equal or infinite.
     The share of all other intervals is -1; their start and width determine it.
     """
     before, behind = np.append(-np.inf, places), np.append(places, np.inf)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         width = behind - before
     usual = (width > 0) & np.isfinite(width)
     share = np.where(np.isneginf(before) & np.isfinite(behind), 1.0, 0.5)

@@ -29,9 +29,8 @@ from calibrant.calibrators.forecasts.compose import (
 from calibrant.calibrators.forecasts.conformal import ConformalIntervals
 from calibrant.calibrators.forecasts.ensembles import EnsembleInflation, QuantileShift
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator
-from calibrant.calibrators.forecasts.interval_check import check_intervals, judge_intervals
+from calibrant.calibrators.forecasts.interval_check import check_intervals, coverage_test, judge_intervals
 from calibrant.calibrators.forecasts.pit import PITMap
-from calibrant.calibrators.forecasts.ranks import coverage_test
 from calibrant.calibrators.forecasts.scaling import ShiftScaling, SpreadScaling, UnchangedForecasts
 from calibrant.calibrators.forecasts.spread_by_level import SpreadByLevel
 from calibrant.calibrators.forecasts.student import StudentScaling

@@ -9,9 +9,14 @@ from numpy.typing import NDArray
 from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.estimator import check_is_fitted
-from calibrant.calibrators.forecasts.conformal_scores import CONFORMAL_SCORES, ConformalScore
+from calibrant.calibrators.forecasts.conformal_scores import (
+    CONFORMAL_SCORES,
+    ConformalScore,
+    confident_rank,
+    order_statistic,
+    rank_at_least,
+)
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee
-from calibrant.calibrators.forecasts.ranks import confident_rank, order_statistic, rank_at_least
 from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Quantiles

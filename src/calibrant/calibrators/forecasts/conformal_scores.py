@@ -1,5 +1,6 @@
-"""Scores of conformal prediction: how far a target is outside a reference interval, in some unit."""
+"""Scores of conformal prediction: how far a target is outside a reference interval; and the ranks of thresholds."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -93,3 +94,65 @@ CONFORMAL_SCORES = {
 }
 """Scores by name: distance from the mean; the same in units of the spread; distance from the predicted quantiles at
 both ends of the interval (conformalised quantile regression); distance of the transform F(y) from 1/2."""
+
+SLACK = 1e-9
+"""A product within this of an integer counts as that integer: 10 times 0.9 should be 9."""
+
+
+def rank_at_least(n: float, level: float) -> int:
+    """Return the least k such that a new score is at most the k-th smallest of n with at least this probability.
+
+    It is ceil((n + 1) level). If it exceeds n, the threshold is infinity.
+
+    Examples
+    --------
+    >>> rank_at_least(200, 0.9), rank_at_least(9, 0.9), rank_at_least(8, 0.9)
+    (181, 9, 9)
+    """
+    return math.ceil((n + 1) * level - SLACK)
+
+
+def rank_at_most(n: float, level: float) -> int:
+    """Return the largest k such that a new score is below the k-th smallest of n with at most this probability.
+
+    It is floor((n + 1) level). If it is 0, the threshold is minus infinity.
+
+    Examples
+    --------
+    >>> rank_at_most(200, 0.05), rank_at_most(8, 0.1)
+    (10, 0)
+    """
+    return math.floor((n + 1) * level + SLACK)
+
+
+def order_statistic(scores: FloatArray, weights: FloatArray, rank: int) -> float:
+    """Return the score of a rank, where a row of weight w counts as w copies; infinite for ranks outside 1 to n.
+
+    Examples
+    --------
+    >>> scores, twice = np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 1.0])
+    >>> [order_statistic(scores, twice, rank) for rank in range(6)]
+    [-inf, 1.0, 1.0, 2.0, 3.0, inf]
+    """
+    if rank < 1:
+        return -math.inf
+    order = np.argsort(scores, kind="stable")
+    place = int(np.searchsorted(np.cumsum(weights[order]), rank - SLACK))
+    return float(scores[order[place]]) if place < len(scores) else math.inf
+
+
+def confident_rank(n: float, level: float, confidence: float) -> int:
+    """Return the least k such that the coverage by the k-th smallest of n scores reaches a level with this probability.
+
+    The coverage has the distribution Beta(k, n + 1 - k). If k exceeds n, the threshold is infinity.
+
+    Examples
+    --------
+    >>> [confident_rank(n, 0.9, 0.95) for n in (20, 100, 200, 500, 1000)]
+    [21, 96, 188, 462, 916]
+    """
+    from scipy.special import betainc
+
+    ranks = np.arange(1, math.floor(n) + 1)
+    reached = betainc(ranks, n + 1 - ranks, level) <= 1 - confidence + SLACK
+    return int(ranks[reached.argmax()]) if reached.any() else math.floor(n) + 1

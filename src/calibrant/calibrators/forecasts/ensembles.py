@@ -6,8 +6,8 @@ import numpy as np
 
 from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray
+from calibrant.calibrators.forecasts.conformal_scores import order_statistic, rank_at_least, rank_at_most
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, average, refuse_exact
-from calibrant.calibrators.forecasts.ranks import order_statistic, rank_at_least, rank_at_most
 from calibrant.calibrators.forecasts.scaling import FACTOR, simplex_minimum
 from calibrant.calibrators.rules import Rule, are_levels, vector
 from calibrant.exceptions import InputError
