@@ -138,11 +138,8 @@ def _present(data: object) -> object:
 def check_rows(data: Predictions | Forecasts, least: int) -> None:
     """Refuse data with too few rows to test."""
     if data.n_samples < least:
-        raise InputError(f"the test needs at least {least} rows, but there {_are(data.n_samples)}.")
-
-
-def _are(n: int) -> str:
-    return "is 1" if n == 1 else f"are {n}"
+        are = "is" if data.n_samples == 1 else "are"
+        raise InputError(f"the test needs at least {least} rows, but there {are} {data.n_samples}.")
 
 
 def monte_carlo_pvalue(statistic: float, null: FloatArray) -> float:

@@ -11,6 +11,7 @@ from calibrant.hypotest.omnibus.combined import Combined, at_or_above, combined_
 from calibrant.hypotest.omnibus.facts import SIGNIFICANT_Z
 from calibrant.hypotest.omnibus.forecast_statistics import SHAPE_WORDS, ForecastEvidence, ForecastPart, Sums
 from calibrant.hypotest.omnibus.revealed import LEVEL
+from calibrant.hypotest.omnibus.statistic import largest
 from calibrant.hypotest.omnibus.transforms import Transforms, all_transforms
 from calibrant.results import TestResult
 from calibrant.results.forecasts import MEASURED, TIES
@@ -58,9 +59,9 @@ def _tested(check: Transforms, n_redraws: int, rng: np.random.Generator) -> _Tes
     evidence = ForecastEvidence.of(check)
     sums = evidence.observed(check)
     observed = evidence.components(sums)
-    pool, errors = [_largest(observed)], [evidence.error(sums)]
+    pool, errors = [largest(observed)], [evidence.error(sums)]
     for block in evidence.redrawn(n_redraws, rng):
-        pool.append(_largest(evidence.components(block)))
+        pool.append(largest(evidence.components(block)))
         errors.append(evidence.error(block))
     statistics = np.concatenate(pool, axis=1)
     pvalues = at_or_above(statistics)[:, 0] / statistics.shape[1]
@@ -72,21 +73,17 @@ def _tested(check: Transforms, n_redraws: int, rng: np.random.Generator) -> _Tes
     return _TestedTransforms(combined, described, np.concatenate(errors))
 
 
-def _largest(components: Sequence[FloatArray]) -> FloatArray:
-    return np.stack([np.abs(found).max(axis=0) for found in components])
-
-
 def _described(
     part: ForecastPart, components: FloatArray, pvalue: float, evidence: ForecastEvidence, sums: Sums
 ) -> TestedPart:
     """Describe one part of the test of the observed transforms: size, p-value and direction."""
-    largest = int(np.abs(components).argmax())
-    sign = int(np.sign(components[largest]))
-    direction = part.words[largest].get(sign) if pvalue <= LEVEL else None
+    place = int(np.abs(components).argmax())
+    sign = int(np.sign(components[place]))
+    direction = part.words[place].get(sign) if pvalue <= LEVEL else None
     if direction is not None and part.name == "spread" and any(one.name == "centre" for one in evidence.parts):
         direction = direction if sign * evidence.spread_about_mean(sums) > SIGNIFICANT_Z else None
     return {
-        "statistic": float(np.abs(components[largest])),
+        "statistic": float(np.abs(components[place])),
         "pvalue": pvalue,
         "direction": direction,
         "class": None,

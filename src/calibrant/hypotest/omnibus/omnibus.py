@@ -20,7 +20,7 @@ from calibrant.hypotest.omnibus.kernel import KernelEvidence
 from calibrant.hypotest.omnibus.line import LineEvidence
 from calibrant.hypotest.omnibus.ranked import RankedEvidence
 from calibrant.hypotest.omnibus.revealed import LEVEL, with_names
-from calibrant.hypotest.omnibus.statistic import SPREAD, Evidence, ImpossibleEvidence, Part
+from calibrant.hypotest.omnibus.statistic import SPREAD, Evidence, ImpossibleEvidence, Part, largest
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
 from calibrant.results.words.parts import TestedPart
@@ -69,7 +69,7 @@ def _keys(n_resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.uin
 
 def _by_counts(line: LineEvidence, n_resamples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Draw the number of events in each cell."""
-    return (_largest(line.of_counts(counts)) for counts in line.cells.draw(n_resamples, rng))
+    return (_with_impossible(line.of_counts(counts)) for counts in line.cells.draw(n_resamples, rng))
 
 
 def _by_sums(
@@ -79,13 +79,13 @@ def _by_sums(
     rows = Rows(classes.probs, classes.weights, ranked.top, ranked.second, ranked.bins, kernel.features, kernel.means)
     for sums in (found for some in keys for found in rows.redraw(some)):
         of_classes = classes.of_sums(sums.logs, sums.weights, sums.odds)
-        yield _largest([*of_classes, *ranked.of_sums(sums.hits, sums.seconds), *kernel.of_errors(sums.errors)])
+        of_ranked = ranked.of_sums(sums.hits, sums.seconds)
+        yield _with_impossible([*of_classes, *of_ranked, *kernel.of_errors(sums.errors)])
 
 
-def _largest(components: Sequence[FloatArray]) -> FloatArray:
+def _with_impossible(components: Sequence[FloatArray]) -> FloatArray:
     """Return the value of each part, and that of impossible labels, which are never drawn."""
-    values = [np.abs(found).max(axis=0) for found in components]
-    return np.stack([*values, np.zeros_like(values[0])])
+    return np.pad(largest(components), ((0, 1), (0, 0)))
 
 
 def _by_labels(
@@ -188,25 +188,18 @@ class OmnibusTest(CalibrationTest):
         if not isinstance(data, Predictions):
             raise TypeError(f"OmnibusTest tests Predictions or Forecasts, but got {type(data).__name__}.")
         evidence = gather(data)
-        observed = [found[:, 0] for one in evidence for found in one.components(data.labels[:, None])]
-        pool = [np.array([[np.abs(found).max()] for found in observed])]
-        pool += redrawn_statistics(data, evidence, self.n_resamples, np.random.default_rng(rng), progress)
         parts = [part for one in evidence for part in one.parts]
-        return with_names(self._judge(parts, observed, np.concatenate(pool, axis=1), data), data)
-
-    def _judge(
-        self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, data: Predictions
-    ) -> TestResult:
-        """Compare the first column of the pool, the observed labels, with all columns, and describe each part."""
+        observed = [found for one in evidence for found in one.components(data.labels[:, None])]
+        redrawn = redrawn_statistics(data, evidence, self.n_resamples, np.random.default_rng(rng), progress)
+        pool = np.concatenate([largest(observed), *redrawn], axis=1)
         pvalues = at_or_above(pool)[:, 0] / pool.shape[1]
-        described = [_described(*each, data) for each in zip(parts, observed, pvalues, strict=True)]
-        decides = np.array([part.decides for part in parts])
-        found = combined_pvalue(pool[decides])
-        deciding, others = (
-            {part.name: each for part, each in zip(parts, described, strict=True) if part.decides == wanted}
-            for wanted in (True, False)
-        )
-        return TestResult(
+        described = [
+            (part, _described(part, components[:, 0], pvalue, data))
+            for part, components, pvalue in zip(parts, observed, pvalues, strict=True)
+        ]
+        deciding = {part.name: each for part, each in described if part.decides}
+        found = combined_pvalue(pool[np.array([part.decides for part in parts])])
+        result = TestResult(
             name=repr(self),
             statistic=float(found.means[0]),
             pvalue=found.pvalue,
@@ -215,9 +208,10 @@ class OmnibusTest(CalibrationTest):
                 "smallest_pvalue": 1 / (1 + self.n_resamples),
                 "found_by": list(deciding)[found.part],
                 "parts": deciding,
-                "also": others,
+                "also": {part.name: each for part, each in described if not part.decides},
             },
         )
+        return with_names(result, data)
 
 
 def gather(view: Predictions) -> tuple[Evidence, ...]:
@@ -232,15 +226,15 @@ def gather(view: Predictions) -> tuple[Evidence, ...]:
 
 def _described(part: Part, components: FloatArray, pvalue: float, data: Predictions) -> TestedPart:
     """Describe one part of the test of the observed labels: size, p-value, direction, and class."""
-    largest = int(np.abs(components).argmax())
-    direction = part.words.get(int(np.sign(components[largest]))) if pvalue <= LEVEL else None
+    place = int(np.abs(components).argmax())
+    direction = part.words.get(int(np.sign(components[place]))) if pvalue <= LEVEL else None
     if direction is not None and part.of_shape:
-        direction = _direction_of_shape(part, data.one_vs_rest(largest) if part.by_class else data, direction)
+        direction = _direction_of_shape(part, data.one_vs_rest(place) if part.by_class else data, direction)
     return {
-        "statistic": float(np.abs(components[largest])),
+        "statistic": float(np.abs(components[place])),
         "pvalue": float(pvalue),
         "direction": direction,
-        "class": data.classes[largest] if part.by_class else None,
+        "class": data.classes[place] if part.by_class else None,
     }
 
 

@@ -1,7 +1,7 @@
 """The form of a statistic of the omnibus test: prepared once, evaluated on many sets of labels."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
@@ -61,7 +61,12 @@ class Evidence(ABC):
 
     def statistics(self, labels: IntArray) -> FloatArray:
         """Return the value of each part, (parts, B)."""
-        return np.stack([np.abs(found).max(axis=0) for found in self.components(labels)])
+        return largest(self.components(labels))
+
+
+def largest(components: Sequence[FloatArray]) -> FloatArray:
+    """Return the value of each part, (parts, B): the largest of its components, in absolute value."""
+    return np.stack([np.abs(found).max(axis=0) for found in components])
 
 
 def log_odds(probs: FloatArray) -> FloatArray:
