@@ -22,6 +22,7 @@ from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.base.metric import QUANTILES, check_norm, root
 from calibrant.metrics.forecasts.metric import (
+    Columns,
     ForecastMetric,
     check_levels,
     draw_masses,
@@ -102,9 +103,9 @@ class QuantileCalibration(ForecastMetric):
         if self.form not in ("quantile", "interval"):
             raise InputError(f'form must be "quantile" or "interval", but is {self.form!r}.')
 
-    def at_columns(self, levels: tuple[float, ...], pairs: tuple[float, ...]) -> Self | None:
+    def at_columns(self, columns: Columns) -> Self | None:
         """Return the error of these quantiles, or of the intervals between them."""
-        known = levels if self.form == "quantile" else pairs
+        known = columns.levels if self.form == "quantile" else columns.pairs
         return replace(self, levels=known) if known else None
 
     def prepare(self, forecasts: Forecasts) -> Evaluator:

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
@@ -54,12 +53,7 @@ class IntervalCoverage(IntervalMetric):
     principal = True
     better = "none"
     measures = "calibration"
-    needs = "cdf"
     methods = ("wilson", "hall", "bootstrap-t")
-    level: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
 
     @property
     def rows_for_limits(self) -> int:
@@ -125,11 +119,6 @@ class IntervalWidth(IntervalMetric):
     principal = True
     better = "none"
     measures = "sharpness"
-    needs = "cdf"
-    level: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return the width of the interval of every row."""

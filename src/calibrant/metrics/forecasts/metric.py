@@ -2,12 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_level
 from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.curves.forecasts import check_nominal
@@ -80,20 +80,27 @@ NEEDS: dict[str, tuple[str, Callable[[Distribution], bool]]] = {
 """What metrics need, in words, and whether distributions have it."""
 
 
+class Columns(NamedTuple):
+    """The levels of columns of quantiles, and those of the central intervals between two of these columns."""
+
+    levels: tuple[float, ...]
+    pairs: tuple[float, ...]
+
+
 class ForecastMetric(Metric):
     """A number computed from `Forecasts` only.
 
     Attributes
     ----------
-    needs : {"anything", "line", "cdf", "density", "sd", "sd on the line"}
-        What the predicted laws must have.
+    needs : str
+        What the predicted laws must have: a name in `NEEDS`.
     rows_for_limits : int
         Rows that confidence limits need for known coverage.
     """
 
     predictions = False
     forecasts = True
-    needs: ClassVar[Literal["anything", "line", "cdf", "density", "sd", "sd on the line"]] = "anything"
+    needs: ClassVar[str] = "anything"
 
     @property
     def rows_for_limits(self) -> int:
@@ -106,15 +113,8 @@ class ForecastMetric(Metric):
             return np.array([self.value(other) for other in exchanged(forecasts, n_redraws, rng)])
         return redrawn_values(self, forecasts, n_redraws, rng)
 
-    def at_columns(
-        self,
-        levels: tuple[float, ...],  # noqa: ARG002 (for metrics that have levels)
-        pairs: tuple[float, ...],  # noqa: ARG002 (as above)
-    ) -> "ForecastMetric | None":
-        """Return the metric for laws known only by their quantiles at these levels; None if it needs more.
-
-        `pairs` are the levels of the central intervals between two of these quantiles.
-        """
+    def at_columns(self, columns: Columns) -> "ForecastMetric | None":  # noqa: ARG002 (for metrics that have levels)
+        """Return the metric for laws known only by columns of quantiles; None if it needs more."""
         return None
 
     def suits(self, data: object) -> bool:
@@ -149,18 +149,19 @@ class ForecastScore(ForecastMetric):
         return means
 
 
+@dataclass(frozen=True)
 class IntervalMetric(ForecastScore):
     """A score of the central interval of one level."""
 
-    level: float
+    needs = "cdf"
+    level: float = 0.9
 
-    def at_columns(
-        self,
-        levels: tuple[float, ...],  # noqa: ARG002 (intervals need only the pairs)
-        pairs: tuple[float, ...],
-    ) -> "IntervalMetric | None":
+    def __post_init__(self) -> None:
+        check_level(self.level)
+
+    def at_columns(self, columns: Columns) -> Self | None:
         """Return the score of the known interval whose level is nearest."""
-        return replace(self, level=nearest(pairs, self.level)) if pairs else None  # type: ignore[type-var]
+        return replace(self, level=nearest(columns.pairs, self.level)) if columns.pairs else None
 
 
 def nearest(levels: Sequence[float], wanted: float) -> float:

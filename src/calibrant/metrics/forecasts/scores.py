@@ -7,13 +7,19 @@ from typing import Self
 
 import numpy as np
 
-from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.base.kernel import N_BATCHES, monte_carlo_error
 from calibrant.metrics.base.metric import infinite_rows
-from calibrant.metrics.forecasts.metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
+from calibrant.metrics.forecasts.metric import (
+    Columns,
+    ForecastScore,
+    IntervalMetric,
+    central_levels,
+    check_levels,
+    level_array,
+)
 from calibrant.results import Description
 
 CELLS = 2**16
@@ -72,7 +78,7 @@ class CRPS(ForecastScore):
     def __post_init__(self) -> None:
         check_ensemble(self.ensemble)
 
-    def at_columns(self, levels: tuple[float, ...], pairs: tuple[float, ...]) -> Self:  # noqa: ARG002 (all are used)
+    def at_columns(self, columns: Columns) -> Self:  # noqa: ARG002 (all are used)
         """Return the metric itself: the laws define what lies between the quantiles."""
         return self
 
@@ -112,10 +118,7 @@ class LogScore(ForecastScore):
     measures = "both"
     needs = "density"
 
-    @property
-    def rows_for_limits(self) -> int:
-        """More than for other scores: this one grows with the squared distance from the mean of a normal forecast."""
-        return 500
+    rows_for_limits = 500  # More than for other scores: it grows with the squared distance from the mean of a normal.
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return minus the log density at the target."""
@@ -156,9 +159,9 @@ class PinballLoss(ForecastScore):
     def __post_init__(self) -> None:
         check_levels(self.levels)
 
-    def at_columns(self, levels: tuple[float, ...], pairs: tuple[float, ...]) -> Self:  # noqa: ARG002 (of intervals)
+    def at_columns(self, columns: Columns) -> Self:
         """Return the loss of these quantiles."""
-        return replace(self, levels=levels)
+        return replace(self, levels=columns.levels)
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return the loss of every row, averaged over levels."""
@@ -194,11 +197,6 @@ class IntervalScore(IntervalMetric):
     label = "Interval score"
     meaning = "Width of intervals plus a penalty for values outside."
     measures = "both"
-    needs = "cdf"
-    level: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
 
     @property
     def rows_for_limits(self) -> int:

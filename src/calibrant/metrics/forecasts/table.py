@@ -5,7 +5,7 @@ from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
 from calibrant.metrics.base.metric import Metric
 from calibrant.metrics.forecasts.calibration import ENCE, QuantileCalibration
 from calibrant.metrics.forecasts.intervals import IntervalCoverage, IntervalWidth, Sharpness
-from calibrant.metrics.forecasts.metric import ForecastMetric
+from calibrant.metrics.forecasts.metric import Columns, ForecastMetric
 from calibrant.metrics.forecasts.scores import CRPS, IntervalScore, LogScore, PinballLoss
 from calibrant.metrics.table import METRICS
 
@@ -64,8 +64,8 @@ def central_pairs(levels: FloatArray) -> list[float]:
 
 def _at_levels(law: Quantiles) -> dict[str, Metric]:
     """Return the metrics that need no more than quantiles at given levels."""
-    own, pairs = tuple(law.levels.tolist()), tuple(central_pairs(law.levels))
-    found = {key: m.at_columns(own, pairs) for key, m in FORECAST_METRICS.items() if isinstance(m, ForecastMetric)}
+    columns = Columns(tuple(law.levels.tolist()), tuple(central_pairs(law.levels)))
+    found = {key: m.at_columns(columns) for key, m in FORECAST_METRICS.items() if isinstance(m, ForecastMetric)}
     return {key: metric for key, metric in found.items() if metric is not None}
 
 
