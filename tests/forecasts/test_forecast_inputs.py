@@ -154,7 +154,7 @@ BAD_VALUES = [
     (lambda: MonteCarlo(stats.norm([0, 0]), n_draws=5), "n_draws must be an even number of at least 2, but is 5"),
     (lambda: MonteCarlo(stats.norm([0, 0]), seed=-1), "seed must be a whole number of at least 0, but is -1"),
     (lambda: MonteCarlo(stats.norm([0, 0]), n_draws=8).batches(3), "n_batches must divide n_draws / 2, which is 4"),
-    (lambda: UNIT.expect("cubic", 1.0, np.zeros(1)), "profile must be one of gaussian, exponential, but is 'cubic'"),
+    (lambda: UNIT.expect("cubic", 1.0, np.zeros(1)), 'profile must be "gaussian" or "exponential", but is'),
     (
         lambda: UNIT.expect("gaussian", 0.0, np.zeros(1)),
         "lengthscale must be positive and finite (1e-75 to 1e75), but is",

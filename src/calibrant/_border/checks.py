@@ -170,6 +170,13 @@ def check_positive(value: object, name: str) -> None:
         raise InputError(f"{name} must be a positive number, but is {value!r}.")
 
 
+def check_option(value: object, name: str, *options: str) -> None:
+    """Refuse a setting that is none of several words."""
+    if value not in options:
+        *others, last = (f'"{option}"' for option in options)
+        raise InputError(f"{name} must be {', '.join(others)} or {last}, but is {value!r}.")
+
+
 def check_level(level: object) -> None:
     """Refuse a level, such as that of confidence limits, that is not strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
@@ -201,14 +208,14 @@ def _is_number(value: Any) -> bool:
 
 
 def bad_rows(bad: BoolArray) -> str:
-    """Say how many rows are bad.
+    """Say how many rows have a bad entry.
 
     Examples
     --------
-    >>> bad_rows(np.array([True, False])), bad_rows(np.array([True, True, False]))
+    >>> bad_rows(np.array([True, False])), bad_rows(np.array([[True, True], [False, True], [False, False]]))
     ('1 of 2 rows is bad', '2 of 3 rows are bad')
     """
-    n_bad = int(bad.sum())
+    n_bad = int(bad.reshape(len(bad), -1).any(axis=1).sum())
     return f"{n_bad} of {len(bad)} rows {'is' if n_bad == 1 else 'are'} bad"
 
 
@@ -217,8 +224,7 @@ def fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str
     row, col = np.argwhere(bad)[0].tolist()
     column = f", column {raw.columns[col] if raw.columns else col!r}" if values.shape[1] > 1 else ""
     raise InputError(
-        f"{raw.name} {rule}, but row {row}{column} is {as_given(values[row, col])} "
-        f"({bad_rows(np.any(bad, axis=1))}). {advice}"
+        f"{raw.name} {rule}, but row {row}{column} is {as_given(values[row, col])} ({bad_rows(bad)}). {advice}"
     )
 
 

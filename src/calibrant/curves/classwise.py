@@ -5,12 +5,11 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_option
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.curves.binned import one_vs_rest_curves, reliability_curve
 from calibrant.curves.kernel import kernel_curve
 from calibrant.curves.view import cells_around
-from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import ClasswiseCurves, Estimate, ReliabilityCurve
@@ -60,8 +59,7 @@ def classwise_curves(
     (('0', '1', '2'), 3)
     """
     check_count(grid, "grid")
-    if rows not in ("all", "predicted"):
-        raise InputError(f'rows must be "all" or "predicted", but is {rows!r}.')
+    check_option(rows, "rows", "all", "predicted")
     shares: FloatArray
     if rows == "all":
         shares = np.ones(predictions.n_classes)

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level
+from calibrant._border.checks import check_count, check_level, check_option
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant.binning import Binning, Bins, EqualMass
@@ -128,8 +128,7 @@ def coverage_shares(
     forecasts: Forecasts, nominal: FloatArray, form: Form, ensemble: Ensemble
 ) -> Callable[[FloatArray], FloatArray]:
     """Return the map from weights, (n, B), to the observed coverage at ascending levels, (q, B)."""
-    if form not in get_args(Form):
-        raise InputError(f'form must be "quantile" or "interval", but is {form!r}.')
+    check_option(form, "form", *get_args(Form))
     return shares_between(pit_limits(forecasts, ensemble), nominal, form)
 
 

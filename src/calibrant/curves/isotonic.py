@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level
+from calibrant._border.checks import check_count, check_level, check_option
 from calibrant._border.numerals import as_given
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Progress, Rng
 from calibrant._core.isotonic import isotonic_regression
@@ -217,8 +217,7 @@ def isotonic_curve(
 def _check_settings(level: float, n_resamples: int, band: str, simultaneous: bool) -> None:
     check_level(level)
     check_count(n_resamples, "n_resamples")
-    if band not in ("consistency", "confidence"):
-        raise InputError(f'band must be "consistency" or "confidence", but is {band!r}.')
+    check_option(band, "band", "consistency", "confidence")
     least = least_resamples(level, simultaneous=simultaneous)
     if n_resamples < least:
         raise InputError(f"n_resamples must be at least {least} for level={as_given(level)}, but is {n_resamples}.")

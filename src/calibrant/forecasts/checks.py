@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from calibrant._border.checks import check_alignment
+from calibrant._border.checks import bad_rows, check_alignment
 from calibrant._border.convert import Raw, convert
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import BoolArray, FloatArray
@@ -101,7 +101,7 @@ def check_covariances(cov: FloatArray) -> FloatArray:
         row, i, j = np.argwhere(bad)[0].tolist()
         raise InputError(
             f"cov must be symmetric, but in row {row} the entry ({i}, {j}) is {as_given(cov[row, i, j])} and ({j}, "
-            f"{i}) is {as_given(cov[row, j, i])} ({_count(bad)}). Pass (cov + cov.transpose(0, 2, 1)) / 2 if this is "
+            f"{i}) is {as_given(cov[row, j, i])} ({bad_rows(bad)}). Pass (cov + cov.transpose(0, 2, 1)) / 2 if this is "
             "rounding."
         )
     return (cov + flipped) / 2
@@ -139,7 +139,7 @@ def as_mixture_weights(data: object, n: int, n_components: int) -> tuple[FloatAr
         row = int(off.argmax())
         raise InputError(
             f"the weights of a mixture must sum to 1, but in row {row} they sum to {significant(sums[row], 9)} "
-            f"({_count(off)}). Divide each row by its sum."
+            f"({bad_rows(off)}). Divide each row by its sum."
         )
     matrix /= sums[:, None]
     return matrix, raw
@@ -152,10 +152,5 @@ def fail_at(name: str, values: FloatArray, bad: BoolArray, rule: str, advice: st
     row, *rest = np.argwhere(bad)[0].tolist()
     column = f", column {rest[0]}" if len(rest) == 1 else f", entry {tuple(rest)}" if rest else ""
     raise InputError(
-        f"{name} {rule}, but row {row}{column} is {as_given(values[(row, *rest)])} ({_count(bad)}). {advice}"
+        f"{name} {rule}, but row {row}{column} is {as_given(values[(row, *rest)])} ({bad_rows(bad)}). {advice}"
     )
-
-
-def _count(bad: BoolArray) -> str:
-    n_bad = int(bad.reshape(len(bad), -1).any(axis=1).sum())
-    return f"{n_bad} of {len(bad)} rows {'is' if n_bad == 1 else 'are'} bad"

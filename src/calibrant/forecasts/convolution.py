@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import exp_in_place
 from calibrant.exceptions import InputError
@@ -30,8 +31,7 @@ NODES += 0.5
 
 def check_kernel(profile: str, lengthscale: float) -> None:
     """Refuse an unknown profile or a lengthscale that is not positive."""
-    if profile not in get_args(Profile):
-        raise InputError(f"profile must be one of {', '.join(get_args(Profile))}, but is {profile!r}.")
+    check_option(profile, "profile", *get_args(Profile))
     if not SMALLEST <= lengthscale <= LARGEST:
         raise InputError(f"lengthscale must be positive and finite (1e-75 to 1e75), but is {lengthscale!r}.")
 

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
@@ -68,8 +69,7 @@ class Quantiles(ByQuantiles):
             raise InputError(
                 f"levels must be at least two numbers between 0 and 1 in ascending order, but are {levels!r:.80}."
             )
-        if tails not in ("assumed", "exponential"):
-            raise InputError(f'tails must be "assumed" or "exponential", but is {tails!r}.')
+        check_option(tails, "tails", "assumed", "exponential")
         raw = convert(values, "values")
         columns = as_numbers(raw, (2,), "(n, m), with one column per level")
         if columns.shape[1] != len(levels):

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts.container import Forecasts
@@ -16,8 +17,7 @@ Ensemble = Literal["fair", "empirical"]
 
 def check_ensemble(ensemble: object) -> None:
     """Refuse values other than those of `Ensemble`."""
-    if ensemble not in get_args(Ensemble):
-        raise InputError(f'ensemble must be "fair" or "empirical", but is {ensemble!r}.')
+    check_option(ensemble, "ensemble", *get_args(Ensemble))
 
 
 def pit(forecasts: Forecasts, rng: Rng = None, *, ensemble: Ensemble = "fair") -> FloatArray:

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies, check_count
+from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies, check_count, check_option
 from calibrant._border.numerals import count, counted
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import softmax
@@ -161,8 +161,7 @@ class GroupBoosting(Estimator):
     def _check_settings(self) -> None:
         for name in ("depth", "least_rows", "cuts", "most_steps"):
             check_count(getattr(self, name), name)
-        if self.scores not in ("probs", "logits"):
-            raise InputError(f'scores must be "probs" or "logits", but is {self.scores!r}.')
+        check_option(self.scores, "scores", "probs", "logits")
 
     def _as_predictions(self, scores: object, labels: object, sample_weight: object, classes: object) -> Predictions:
         if isinstance(scores, Predictions):

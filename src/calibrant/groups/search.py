@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_option
 from calibrant._border.convert import convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
 from calibrant._core.laws import normal_quantile
@@ -109,8 +109,7 @@ class GroupSearch:
             check_count(getattr(self, name), name)
         if not isinstance(self.alpha, (int, float)) or not 0 < self.alpha < 1:
             raise InputError(f"alpha must be a number between 0 and 1, but is {self.alpha!r}.")
-        if self.classes not in ("top", "each"):
-            raise InputError(f'classes must be "top" or "each", but is {self.classes!r}.')
+        check_option(self.classes, "classes", "top", "each")
 
     def __call__(
         self,

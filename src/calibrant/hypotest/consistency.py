@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_option
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
@@ -68,8 +68,7 @@ class ConsistencyTest(CalibrationTest):
         if not isinstance(self.metric, Metric):
             raise TypeError(f"metric must be a Metric such as ECE(), but is {self.metric!r}.")
         check_count(self.n_resamples, "n_resamples")
-        if self.null not in ("full", "top-label"):
-            raise InputError(f'null must be "full" or "top-label", but is {self.null!r}.')
+        check_option(self.null, "null", "full", "top-label")
 
     def run(self, data: Predictions | Forecasts, rng: Rng, progress: Progress | None) -> TestResult:
         """Redraw the labels and compare."""

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import SMALLEST_PVALUE
@@ -77,8 +78,7 @@ class CMETest(CalibrationTest):
             raise TypeError(f"estimator must be a UCME, but is {self.estimator!r}.")
         if not 0 <= self.ridge < np.inf:
             raise InputError(f"ridge must not be negative, but is {self.ridge!r}.")
-        if self.covariance not in ("predictions", "sample"):
-            raise InputError(f'covariance must be "predictions" or "sample", but is {self.covariance!r}.')
+        check_option(self.covariance, "covariance", "predictions", "sample")
 
     @one_blas_thread()
     def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)

@@ -5,9 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_option
 from calibrant._border.types import FloatArray, Progress, Rng
-from calibrant.exceptions import InputError
 from calibrant.hypotest.calibration_test import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights
 from calibrant.kernels.algebra import JointKernel
@@ -86,8 +85,7 @@ class AsymptoticSKCETest(CalibrationTest):
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
         check_count(self.n_resamples, "n_resamples")
-        if self.method not in ("bootstrap", "spectral"):
-            raise InputError(f'method must be "bootstrap" or "spectral", but is {self.method!r}.')
+        check_option(self.method, "method", "bootstrap", "spectral")
 
     def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:
         """Compare the estimate with its replicates."""

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning.pools import Pools
-from calibrant.exceptions import InputError
 from calibrant.metrics.base.counted import CountedMetric
 from calibrant.metrics.base.metric import PARTS, Metric
 from calibrant.metrics.base.pooled import PooledMetric
@@ -26,8 +26,7 @@ _SCORE_NAMES = {"squared-error": "squared error", "log": "log loss"}
 
 def check_score(score: object) -> None:
     """Refuse scores that have no decomposition here."""
-    if score not in DECOMPOSABLE:
-        raise InputError(f'score must be "squared-error" or "log", but is {score!r}.')
+    check_option(score, "score", *DECOMPOSABLE)
 
 
 def impurity(score: ScoreName, frequency: FloatArray) -> FloatArray:

@@ -5,11 +5,11 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
 from calibrant.binning.pools import Pools
-from calibrant.exceptions import InputError
 from calibrant.metrics.base.binned import BinnedMetric, as_binning, bin_ratio
 from calibrant.metrics.base.metric import PARTS
 from calibrant.metrics.corp import DECOMPOSABLE, ScoreName, check_score, impurity, refinement, uncertainty
@@ -84,8 +84,7 @@ def decompose(
         raise TypeError(f"decompose is computed from Predictions, but got {type(predictions).__name__}.")
     check_score(score)
     bins = as_binning(bins, EqualWidth)
-    if method not in ("corp", "murphy"):
-        raise InputError(f'method must be "corp" or "murphy", but is {method!r}.')
+    check_option(method, "method", "corp", "murphy")
     view = predictions if predictions.n_classes == 2 else predictions.top_label()
     parts = _corp(view, score) if method == "corp" else _murphy(view, score, bins)
     return ScoreDecomposition(

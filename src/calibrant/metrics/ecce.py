@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant.binning.pools import Pools
-from calibrant.exceptions import InputError
 from calibrant.metrics.base.pooled import PooledMetric
 from calibrant.results import Description
 
@@ -57,8 +57,7 @@ class ECCE(PooledMetric):
         return replace(super().about(), label="ECCE, range", meaning=meaning)
 
     def __post_init__(self) -> None:
-        if self.statistic not in ("mad", "range"):
-            raise InputError(f'statistic must be "mad" or "range", but is {self.statistic!r}.')
+        check_option(self.statistic, "statistic", "mad", "range")
 
     def combine(self, pools: Pools) -> float:
         """Return how far the running sum goes, which starts at 0."""

@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve
 from calibrant._core.nnls import nnls
 from calibrant.calibrators.fitting.newton import minimise_nonnegative
-from calibrant.exceptions import InputError
 
 Loss = Literal["nll", "brier"]
 
@@ -142,8 +142,7 @@ def mixture(weights: Sequence[float], members: Iterable[FloatArray]) -> FloatArr
 
 def check_loss(loss: object) -> None:
     """Refuse an unknown loss."""
-    if loss not in ("nll", "brier"):
-        raise InputError(f'loss must be "nll" or "brier", but is {loss!r}.')
+    check_option(loss, "loss", "nll", "brier")
 
 
 def warn_unless_converged(converged: bool, slope: float, name: str) -> None:

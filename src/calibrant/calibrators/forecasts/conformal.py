@@ -6,7 +6,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_level
+from calibrant._border.checks import check_level, check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.forecasts.conformal_scores import (
@@ -54,8 +54,7 @@ class Conformal(ForecastCalibrator):
         check_level(self.level)
         if self.score not in CONFORMAL_SCORES:
             raise InputError(f"score must be one of {', '.join(CONFORMAL_SCORES)}, but is {self.score!r}.")
-        if self.tails not in ("joint", "each"):
-            raise InputError(f'tails must be "joint" or "each", but is {self.tails!r}.')
+        check_option(self.tails, "tails", "joint", "each")
         return CONFORMAL_SCORES[self.score]
 
     def _excesses(self, forecasts: Forecasts) -> list[FloatArray]:
@@ -172,8 +171,7 @@ class ConformalIntervals(Conformal):
         return self
 
     def _fit(self, forecasts: Forecasts, names: NDArray[np.str_]) -> None:  # type: ignore[override]  # from its own fit
-        if self.guarantee_of not in ("average", "confidence"):
-            raise InputError(f'guarantee_of must be "average" or "confidence", but is {self.guarantee_of!r}.')
+        check_option(self.guarantee_of, "guarantee_of", "average", "confidence")
         check_level(self.confidence)
         scores, weights = self._excesses(forecasts), forecasts.weights
         groups = np.unique(names)

@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.numerals import as_given
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.conformal_scores import order_statistic, rank_at_least, rank_at_most
@@ -72,8 +73,7 @@ class EnsembleInflation(ForecastCalibrator):
         self.score = score
 
     def _fit(self, forecasts: Forecasts) -> None:
-        if self.score not in ("crps", "moments"):
-            raise InputError(f'score must be "crps" or "moments", but is {self.score!r}.')
+        check_option(self.score, "score", "crps", "moments")
         law, weights = forecasts.distribution, forecasts.weights
         errors = (forecasts.targets - law.mean()).reshape(law.n, -1)
         shift = weights @ errors / weights.sum()

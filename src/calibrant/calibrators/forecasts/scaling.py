@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.forecast_calibrator import (
     ForecastCalibrator,
@@ -15,7 +16,6 @@ from calibrant.calibrators.forecasts.forecast_calibrator import (
     standardised,
 )
 from calibrant.calibrators.rules import Rule, are_finite, is_positive
-from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal
 
 Score = Literal["log", "crps"]
@@ -165,8 +165,7 @@ class ShiftScaling(ForecastCalibrator):
         return "density on the line" if _checked(self.score) == "log" else "line"
 
     def _fit(self, forecasts: Forecasts) -> None:
-        if self.shift not in ("spread", "constant"):
-            raise InputError(f'shift must be "spread" or "constant", but is {self.shift!r}.')
+        check_option(self.shift, "shift", "spread", "constant")
         law, frame, weights = forecasts.distribution, frame_of(forecasts.distribution), forecasts.weights
         z, steps = standardised(forecasts), self._steps(frame) / frame.unit
         shift = average(steps * z, weights) / average(steps * steps, weights)
@@ -237,6 +236,5 @@ def _minimum(objective: Callable[[float], float], centre: float) -> float:
 
 
 def _checked(score: object) -> object:
-    if score not in ("log", "crps"):
-        raise InputError(f'score must be "log" or "crps", but is {score!r}.')
+    check_option(score, "score", "log", "crps")
     return score

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_not_negative
+from calibrant._border.checks import check_not_negative, check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops
@@ -16,7 +16,6 @@ from calibrant.calibrators.fitting.newton import diagnostics, minimise
 from calibrant.calibrators.fitting.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.calibrators.inputs import RAW_LOGITS
 from calibrant.calibrators.rules import AFFINE, Rule
-from calibrant.exceptions import InputError
 
 RIDGE = 1e-10
 """Factor of the squared distance from a simpler map, added to the mean loss. It matters only where the data does not
@@ -273,10 +272,8 @@ class DirichletCalibration(AffineScaling):
 
     def _penalties(self, k: int) -> FloatArray:
         """Return the factor of each squared parameter, (K, K + 1)."""
-        if self.penalty not in ("odir", "l2"):
-            raise InputError(f'penalty must be "odir" or "l2", but is {self.penalty!r}.')
-        if self.normalisation not in ("sum", "mean"):
-            raise InputError(f'normalisation must be "sum" or "mean", but is {self.normalisation!r}.')
+        check_option(self.penalty, "penalty", "odir", "l2")
+        check_option(self.normalisation, "normalisation", "sum", "mean")
         check_not_negative(self.strength, "strength")
         penalised = np.ones((k, k)) if self.penalty == "l2" else 1.0 - np.eye(k)
         of_intercept = self.strength if self.intercept_strength is None else self.intercept_strength

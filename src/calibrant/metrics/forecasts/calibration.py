@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
@@ -17,7 +18,6 @@ from calibrant.curves.forecasts import (
     spread_bins,
     squared_errors,
 )
-from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.base.metric import QUANTILES, check_norm, root
@@ -100,8 +100,7 @@ class QuantileCalibration(ForecastMetric):
         check_levels(self.levels, closed=True)
         check_ensemble(self.ensemble)
         check_norm(self.norm, largest=True)
-        if self.form not in ("quantile", "interval"):
-            raise InputError(f'form must be "quantile" or "interval", but is {self.form!r}.')
+        check_option(self.form, "form", "quantile", "interval")
 
     def at_columns(self, columns: Columns) -> Self | None:
         """Return the error of these quantiles, or of the intervals between them."""

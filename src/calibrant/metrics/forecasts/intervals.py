@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import FloatArray
-from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.samples import member_ranks
 from calibrant.metrics.base.metric import QUANTILES, SHARPNESS
@@ -158,8 +158,7 @@ class Sharpness(ForecastScore):
         return replace(super().about(), meaning=meaning)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("rms", "mean", "variance"):
-            raise InputError(f'kind must be "rms", "mean" or "variance", but is {self.kind!r}.')
+        check_option(self.kind, "kind", "rms", "mean", "variance")
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return the variance of every row, or its root."""
