@@ -4,6 +4,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.numerals import count, counted, percent, pvalue
 from calibrant._border.types import BoolArray, FloatArray, Rng
 from calibrant.calibrators.estimator import clone
@@ -238,8 +239,7 @@ def coverage_test(
         raise InputError(f"targets must be {len(intervals.low)} numbers, one per interval, but have shape {y.shape}.")
     if np.isnan(y).any():
         raise InputError(f"targets must not be NaN, but row {int(np.isnan(y).argmax())} is. Drop such rows.")
-    if alternative not in ("less", "two-sided"):
-        raise InputError(f'alternative must be "less" or "two-sided", but is {alternative!r}.')
+    check_option(alternative, "alternative", "less", "two-sided")
     hits = (intervals.low <= y) & (y <= intervals.high)
     rows = [(g, intervals.group == g) for g in range(len(intervals.ranks))]
     testable = [(g, own) for g, own in rows if own.any() and 0 < intervals.ranks[g] <= intervals.n_fitted[g]]
