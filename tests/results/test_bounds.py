@@ -7,8 +7,8 @@ import pytest
 from calibrant._border.numerals import pvalue
 from calibrant.hypotest import holm
 from calibrant.results import TestResult
-from calibrant.results.assessment import smallest_adjusted, smallest_pvalue
-from calibrant.results.words.parts import parts_in_words
+from calibrant.results.assessment import smallest_adjusted
+from calibrant.results.words.parts import parts_in_words, smallest_pvalue
 from calibrant.results.words.printed import brief
 from naming import each
 from report_cases import assessment

@@ -168,7 +168,7 @@ def test_values_that_do_not_belong_never_raise(value):
 
 
 def test_a_failure_falls_back_to_the_plain_text(monkeypatch):
-    monkeypatch.setitem(notebook.TABLES, Estimate, lambda _: 1 / 0)
+    monkeypatch.setitem(notebook.TABLES, "Estimate", lambda _: 1 / 0)
     assert Estimate(name="x", value=1.0)._repr_html_() is None
 
 

@@ -21,7 +21,7 @@ from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import Recommendation
-from calibrant.results.assessment import smallest_pvalue
+from calibrant.results.words.parts import smallest_pvalue
 
 
 @takes_two_arrays

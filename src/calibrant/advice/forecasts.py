@@ -30,7 +30,7 @@ from calibrant.metrics.forecasts.table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import ForecastCandidate, ForecastRecommendation
-from calibrant.results.assessment import smallest_pvalue
+from calibrant.results.words.parts import smallest_pvalue
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
 """Proper scores by which candidates may be compared."""

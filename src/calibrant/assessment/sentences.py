@@ -9,8 +9,8 @@ from calibrant.hypotest.omnibus.facts import SIGNIFICANT_Z, Facts, facts_of
 from calibrant.hypotest.omnibus.revealed import IMPOSSIBLE, LEVEL, Revealed, at_length, in_words
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
-from calibrant.results.assessment import smallest_pvalue
-from calibrant.results.estimate import ZERO_ANYWAY
+from calibrant.results.words.metrics import ZERO_ANYWAY
+from calibrant.results.words.parts import smallest_pvalue
 
 RARE = 0.01
 """Shares below this are written with more digits."""

@@ -11,7 +11,7 @@ from calibrant._border.text import quoted, suggestion
 from calibrant.exceptions import InputError
 from calibrant.metrics.names import metric_name
 from calibrant.results import Compared, Comparison, TestResult, Verdict, favours
-from calibrant.results.assessment import smallest_pvalue
+from calibrant.results.words.parts import smallest_pvalue
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,

@@ -32,8 +32,6 @@ from calibrant.results import (
     missing_limits,
     rule_in_words,
 )
-from calibrant.results.comparison import shown_limits
-from calibrant.results.estimate import why_without_value
 from calibrant.results.words.metrics import (
     CALIBRATED,
     cautions,
@@ -41,6 +39,8 @@ from calibrant.results.words.metrics import (
     fit_caveats,
     forecast_notes,
     infinity_caveats,
+    shown_limits,
+    why_without_value,
     wide_limits,
 )
 

@@ -11,8 +11,7 @@ from calibrant._border.numerals import bare_pvalue, decimals, is_at, significant
 from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import CheckedValue, TestResult
-from calibrant.results.assessment import smallest_pvalue
-from calibrant.results.words.parts import TestedParts, part_name
+from calibrant.results.words.parts import TestedParts, part_name, smallest_pvalue
 
 
 class AboutTest(NamedTuple):

@@ -16,7 +16,7 @@ from calibrant.metrics.base.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import redraw_labels, redraw_targets
 from calibrant.results import Description, TestResult
-from calibrant.results.estimate import why_without_value
+from calibrant.results.words.metrics import why_without_value
 
 
 @dataclass(frozen=True)

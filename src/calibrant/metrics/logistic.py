@@ -12,7 +12,7 @@ from calibrant._border.types import BoolArray, Evaluator, FloatArray
 from calibrant._core.logistic import maximise_all
 from calibrant.metrics.base.metric import CLINICAL, Metric, relative
 from calibrant.predictions import Predictions
-from calibrant.results.estimate import FLAT, ONE_OUTCOME, REFUTED, SEPARATED
+from calibrant.results.words.metrics import FLAT, ONE_OUTCOME, REFUTED, SEPARATED
 from calibrant.smoothing.logistic_line import (
     EPSILON,
     count_clipped,

@@ -17,7 +17,7 @@ from calibrant.metrics.base.metric import Metric, relative
 from calibrant.metrics.lifts import PerPredictedClass
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
-from calibrant.results.estimate import UNPAIRED
+from calibrant.results.words.metrics import UNPAIRED
 
 SQUARED, ROOT = "Debiased squared error", "Debiased RMS error"
 

@@ -26,9 +26,9 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.comparison import shown_limits
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale
+from calibrant.results.words.metrics import shown_limits
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""

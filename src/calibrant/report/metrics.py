@@ -8,7 +8,7 @@ from calibrant._border.numerals import counted, number
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
-from calibrant.results.estimate import OF_CLASSES, why_without_value
+from calibrant.results.estimate import OF_CLASSES
 from calibrant.results.words.metrics import (
     CALIBRATED,
     cautions,
@@ -16,6 +16,7 @@ from calibrant.results.words.metrics import (
     fit_caveats,
     forecast_notes,
     infinity_caveats,
+    why_without_value,
 )
 
 ABSENT = "\N{EN DASH}"

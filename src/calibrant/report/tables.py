@@ -19,10 +19,10 @@ from calibrant.results import (
     TestResult,
     Verdict,
 )
-from calibrant.results.assessment import group_verdict, smallest_adjusted, smallest_pvalue
-from calibrant.results.comparison import shown_limits
+from calibrant.results.assessment import group_verdict, smallest_adjusted
+from calibrant.results.words.metrics import shown_limits
 from calibrant.results.words.names import name
-from calibrant.results.words.parts import TestedParts, part_name
+from calibrant.results.words.parts import TestedParts, part_name, smallest_pvalue
 
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:

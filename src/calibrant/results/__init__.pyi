@@ -19,7 +19,6 @@ from calibrant.results.comparison import (
     Difference as Difference,
     Interval as Interval,
     favours as favours,
-    known_limits as known_limits,
 )
 from calibrant.results.assessment import (
     Assessment as Assessment,
@@ -104,6 +103,7 @@ from calibrant.results.selective import (
 from calibrant.results.assessment import Verdict as Verdict, state as state
 from calibrant.results.words.metrics import (
     bandwidth_in_words as bandwidth_in_words,
+    known_limits as known_limits,
     limits_in_words as limits_in_words,
     missing_differences as missing_differences,
     missing_limits as missing_limits,

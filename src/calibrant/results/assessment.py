@@ -12,6 +12,7 @@ from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, Reliabili
 from calibrant.results.estimate import Description, Estimate, ScoreDecomposition
 from calibrant.results.ranking import ROCOutline
 from calibrant.results.readable import Readable
+from calibrant.results.words.parts import smallest_pvalue
 
 if TYPE_CHECKING:
     from calibrant.results.forecasts import ForecastAssessment
@@ -46,14 +47,6 @@ class TestResult(Readable):
     null: FloatArray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     about: Description | None = None
-
-
-def smallest_pvalue(test: TestResult) -> float | None:
-    """Return the smallest p-value that the test can give, even if its redraws were not kept; None if not known."""
-    known = test.details.get("smallest_pvalue")
-    if known is not None:
-        return float(known)
-    return None if test.null is None else 1 / (1 + len(test.null))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

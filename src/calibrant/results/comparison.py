@@ -1,6 +1,5 @@
 """Confidence limits of metrics, and comparisons of models."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -148,25 +147,6 @@ class Comparison(Readable):
     def of(self, model: str) -> dict[str, float]:
         """Return the values of this model, by metric."""
         return {metric: self.entry(model, metric).value for metric in self.metrics}
-
-
-def known_limits(result: Interval | Difference | None) -> tuple[float, float] | None:
-    """Return the limits of a value or of a difference; None if it has none."""
-    if result is None or result.low is None or result.high is None:
-        return None
-    return result.low, result.high
-
-
-def shown_limits(result: Interval | Difference | None) -> tuple[float, ...]:
-    """Return the limits that are worth showing: none if both are the same infinity.
-
-    Examples
-    --------
-    >>> shown_limits(Interval(name="NLL()", value=1.0, low=math.inf, high=math.inf, level=0.95, method="bootstrap"))
-    ()
-    """
-    limits = known_limits(result)
-    return () if limits is None or (limits[0] == limits[1] and math.isinf(limits[0])) else limits
 
 
 def favours(entry: Compared) -> int:

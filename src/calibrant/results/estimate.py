@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results.readable import Readable
+from calibrant.results.words.printed import printed_measures
 
 OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
 """Suffixes of averages over classes. For two classes they are not shown first: class 1 determines class 0."""
@@ -150,36 +151,5 @@ class Measures(Readable, Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.estimates)
 
-
-MOST_LISTED = 5
-"""The largest number of rows that are named."""
-
-ONE_OUTCOME = "one_outcome"
-"""The detail of estimates that have no value because all outcomes are alike."""
-
-SEPARATED = "separated"
-"""The detail of estimates that have no value because a threshold on the predictions separates the outcomes."""
-
-FLAT = "flat"
-"""The detail of estimates that have no value because the likelihood hardly differs between numbers."""
-
-WITHOUT_VALUE = {
-    ONE_OUTCOME: "all outcomes are alike, and no finite number is most likely",
-    SEPARATED: "a threshold on the predictions separates the outcomes, and no finite number is most likely",
-    FLAT: "the outcomes barely overlap, or the predictions barely differ, and no number is clearly most likely",
-}
-"""Why an estimate has no value, by its detail."""
-
-REFUTED = "refuted"
-"""The detail of estimates that counts wrong predictions of 0 or 1."""
-
-UNPAIRED = "unpaired"
-"""The detail of debiased errors that are 0 for all outcomes, as no two rows share a bin."""
-
-ZERO_ANYWAY = "0 whatever is observed, as no two rows share a bin"
-"""What such an error is worth."""
-
-
-def why_without_value(estimate: Estimate) -> str:
-    """Return why an estimate has no value; empty if it has one."""
-    return next((why for detail, why in WITHOUT_VALUE.items() if estimate.details.get(detail)), "")
+    def __repr__(self) -> str:
+        return printed_measures(self)

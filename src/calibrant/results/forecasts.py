@@ -105,9 +105,6 @@ class SpreadCurve(Readable):
     kind: str
 
 
-AT_LEAST = "dvoretzky-kiefer-wolfowitz"
-"""The method of limits that may hold with more than their probability."""
-
 MEASURED = "measured"
 """Key in the details of a test: the name of the error whose size it measures."""
 

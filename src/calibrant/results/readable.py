@@ -3,6 +3,8 @@
 from dataclasses import Field
 from typing import ClassVar
 
+from calibrant.results.words.printed import printed
+
 
 class Readable:
     """A result that prints itself in a few lines, and shows a small table or figure in notebooks."""
@@ -10,8 +12,6 @@ class Readable:
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
     def __repr__(self) -> str:
-        from calibrant.results.words.printed import printed
-
         return printed(self)
 
     def _repr_html_(self) -> str | None:

@@ -22,7 +22,7 @@ from calibrant.metrics import Metric
 from calibrant.metrics.forecasts.table import central_pairs, known_levels, suited_metrics
 from calibrant.resampling.seeds import as_seed
 from calibrant.results import Estimate, ForecastAssessment, Interval, PITHistogram, QuantileCurve, SpreadCurve
-from calibrant.results.forecasts import AT_LEAST
+from calibrant.results.words.metrics import AT_LEAST
 
 TESTED = "mace"
 """Name of the metric that measures the error in the verdict."""

@@ -10,7 +10,7 @@ from calibrant.forecasts import Distribution, Forecasts, Laplace, MvNormal, Norm
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import KCE, SKCE, Metric, QuantileCalibration
 from calibrant.results import Interval
-from calibrant.results.forecasts import AT_LEAST
+from calibrant.results.words.metrics import AT_LEAST
 
 MOST_REDRAWS, FEWEST_REDRAWS = 199, 39
 """Redraws of the targets for the range of metrics by chance, which is for information only."""

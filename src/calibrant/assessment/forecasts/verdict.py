@@ -14,7 +14,7 @@ from calibrant.hypotest.omnibus.forecast_statistics import LOW_HIGH
 from calibrant.hypotest.omnibus.revealed import LEVEL
 from calibrant.hypotest.omnibus.transforms import Transforms
 from calibrant.results import TestResult, Verdict
-from calibrant.results.assessment import smallest_pvalue
+from calibrant.results.words.parts import smallest_pvalue
 
 HALVES = {"high": ("higher", "lower"), "wide": ("wider", "narrower")}
 """Names of the two halves of the forecasts, by the last word of the direction of a trend."""

@@ -16,7 +16,7 @@ from calibrant.metrics.base.counted import CountedMetric, as_counted_metric
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
-from calibrant.results.estimate import MOST_LISTED, why_without_value
+from calibrant.results.words.metrics import why_without_value
 
 SCORES = "Scores"
 CALIBRATION = "Calibration error"
@@ -29,6 +29,9 @@ SELECTIVE = "Selective prediction"
 DECISIONS = "Decisions"
 """Headings under which metrics are shown, in this order."""
 
+
+MOST_LISTED = 5
+"""The largest number of rows that are named."""
 
 ClassRows: TypeAlias = Literal["all", "predicted"]
 """The rows of a class: all, as in `Classwise`, or those predicted as this class, as in `PerPredictedClass`."""

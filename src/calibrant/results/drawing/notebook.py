@@ -2,22 +2,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant._border import numerals as text
-from calibrant.results.advice import ForecastRecommendation, LearningCurve, Recommendation
-from calibrant.results.assessment import Assessment, Page, Verdict
-from calibrant.results.comparison import Comparison
-from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.drawing import sketches
 from calibrant.results.drawing.reliability import worst_first
 from calibrant.results.drawing.svg import Element, element
-from calibrant.results.estimate import Estimate
-from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve
-from calibrant.results.readable import Readable
 from calibrant.results.words import names, printed
+
+if TYPE_CHECKING:
+    from calibrant.results.advice import ForecastRecommendation, LearningCurve, Recommendation
+    from calibrant.results.assessment import Assessment, Page, Verdict
+    from calibrant.results.comparison import Comparison
+    from calibrant.results.curves import ClasswiseCurves
+    from calibrant.results.estimate import Estimate
+    from calibrant.results.forecasts import ForecastAssessment
+    from calibrant.results.readable import Readable
 
 FEW_METRICS = 6
 """Number of metrics that an assessment shows at first."""
@@ -42,7 +44,7 @@ def _sentences(headline: str, *others: str) -> list[Element]:
     return [bold, *(element("p", names.printable(other)) for other in others if other)]
 
 
-def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
+def _metrics(metrics: "Mapping[str, Estimate]") -> list[Element]:
     """Show the first few metrics, and all on request; nothing where none was computed."""
     if not metrics:
         return []
@@ -54,24 +56,24 @@ def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
     return [_table(head, rows[:FEW_METRICS]), more]
 
 
-def _verdict(result: Verdict) -> list[Element]:
+def _verdict(result: "Verdict") -> list[Element]:
     return _sentences(result.headline, result.explanation)
 
 
-def _page(result: Page) -> list[Element]:
+def _page(result: "Page") -> list[Element]:
     """Show the page in a sandboxed frame, which cannot reach the notebook."""
     style = "width: 100%; height: 40em; border: 1px solid #ccc"
     sandbox = "allow-scripts allow-downloads"
     return [element("iframe", "", srcdoc=result.html, sandbox=sandbox, style=style, title=result.title)]
 
 
-def _assessment(result: Assessment | ForecastAssessment) -> list[Element]:
+def _assessment(result: "Assessment | ForecastAssessment") -> list[Element]:
     """Show the verdict and the first metrics."""
     title = element("p", f"{names.name(result.name)}: {text.count(result.n_samples)} rows")
     return [title, *_verdict(result.verdict), *_metrics(result.metrics)]
 
 
-def _comparison(result: Comparison) -> list[Element]:
+def _comparison(result: "Comparison") -> list[Element]:
     """Show every metric of every model, with the difference from the baseline."""
     rows = []
     for metric in result.metrics:
@@ -90,18 +92,18 @@ def _comparison(result: Comparison) -> list[Element]:
     return [_table(("metric", *result.models), rows), element("p", note)]
 
 
-def _recommendation(result: Recommendation) -> list[Element]:
+def _recommendation(result: "Recommendation") -> list[Element]:
     columns = {"accuracy": text.number, "ECE": text.number, "classes changed": text.percent}
     return _advice(result, columns, [(one.accuracy, one.ece, one.changed) for one in result.candidates])
 
 
-def _forecast_recommendation(result: ForecastRecommendation) -> list[Element]:
+def _forecast_recommendation(result: "ForecastRecommendation") -> list[Element]:
     columns = {"MACE": text.number, "coverage of 90%": text.percent}
     return _advice(result, columns, [(one.mace, one.coverage) for one in result.candidates])
 
 
 def _advice(
-    result: Recommendation | ForecastRecommendation,
+    result: "Recommendation | ForecastRecommendation",
     columns: Mapping[str, Callable[[float], str]],
     values: Sequence[Sequence[float | None]],
 ) -> list[Element]:
@@ -115,7 +117,7 @@ def _advice(
     return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
 
 
-def _classwise(result: ClasswiseCurves) -> list[Element]:
+def _classwise(result: "ClasswiseCurves") -> list[Element]:
     """Show the error of every class, the largest first."""
     errors = [curve.error for curve in result.curves]
     values = ["none" if error is None else text.number(error.value) for error in errors]
@@ -123,7 +125,7 @@ def _classwise(result: ClasswiseCurves) -> list[Element]:
     return [_table(("class", "error"), rows)]
 
 
-def _learning(result: LearningCurve) -> list[Element]:
+def _learning(result: "LearningCurve") -> list[Element]:
     """Show the points of all curves."""
     head = ("calibrator", "metric", "rows", "value", "change")
     number = text.number
@@ -131,34 +133,35 @@ def _learning(result: LearningCurve) -> list[Element]:
     return [_table(head, rows)]
 
 
-TABLES: dict[type[Readable], Callable[[Any], list[Element]]] = {
-    Verdict: _verdict,
-    Assessment: _assessment,
-    ForecastAssessment: _assessment,
-    Page: _page,
-    Comparison: _comparison,
-    Recommendation: _recommendation,
-    ForecastRecommendation: _forecast_recommendation,
-    ClasswiseCurves: _classwise,
-    LearningCurve: _learning,
+TABLES: dict[str, Callable[[Any], list[Element]]] = {
+    "Verdict": _verdict,
+    "Assessment": _assessment,
+    "ForecastAssessment": _assessment,
+    "Page": _page,
+    "Comparison": _comparison,
+    "Recommendation": _recommendation,
+    "ForecastRecommendation": _forecast_recommendation,
+    "ClasswiseCurves": _classwise,
+    "LearningCurve": _learning,
 }
-"""What is shown instead of what is printed."""
+"""What is shown instead of what is printed, by the name of the class."""
 
-SKETCHES: dict[type[Readable], Callable[[Any], Element]] = {
-    ReliabilityCurve: sketches.reliability,
-    CumulativeCurve: sketches.cumulative,
-    PITHistogram: sketches.transforms,
-    QuantileCurve: sketches.quantiles,
+SKETCHES: dict[str, Callable[[Any], Element]] = {
+    "ReliabilityCurve": sketches.reliability,
+    "CumulativeCurve": sketches.cumulative,
+    "PITHistogram": sketches.transforms,
+    "QuantileCurve": sketches.quantiles,
 }
-"""The figures above what is printed."""
+"""The figures above what is printed, by the name of the class."""
 
 
-def shown(result: Readable) -> Element:
+def shown(result: "Readable") -> Element:
     """Return what a notebook shows of a result: its figures and tables or, if it has none, what is printed."""
-    for kind, show in TABLES.items():
-        if isinstance(result, kind):
-            return element("div", *show(result))
-    figures = [draw(result) for kind, draw in SKETCHES.items() if isinstance(result, kind)]
+    kinds = [kind.__name__ for kind in type(result).__mro__]
+    show = next((TABLES[kind] for kind in kinds if kind in TABLES), None)
+    if show is not None:
+        return element("div", *show(result))
+    figures = [SKETCHES[kind](result) for kind in kinds if kind in SKETCHES]
     rows = printed.rows(result)
     if figures:  # They show what is long.
         rows = [row for row in rows if not _is_long(getattr(result, row[0]))]

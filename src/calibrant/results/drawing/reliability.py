@@ -6,13 +6,15 @@ The page, notebooks and matplotlib draw what stands here.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from calibrant._border.numerals import number, percent
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant.results.curves import ReliabilityCurve
+
+if TYPE_CHECKING:
+    from calibrant.results.curves import ReliabilityCurve
 
 MANY_POINTS = 40
 """From here on a curve is a line with a band: markers and whiskers would run together."""
@@ -52,7 +54,7 @@ WORDS = {
 """By the view of a curve."""
 
 
-def words_of(curves: Iterable[ReliabilityCurve], *, tilted: bool = False) -> Words:
+def words_of(curves: "Iterable[ReliabilityCurve]", *, tilted: bool = False) -> Words:
     """Return the words of a figure: confidence only if all of its curves are about it.
 
     A tilted figure shows the bias, prediction minus frequency: what was below the diagonal is above 0.
@@ -63,12 +65,12 @@ def words_of(curves: Iterable[ReliabilityCurve], *, tilted: bool = False) -> Wor
     return replace(words, vertical="Prediction minus frequency", above=words.below, below=words.above)
 
 
-def is_dense(curve: ReliabilityCurve) -> bool:
+def is_dense(curve: "ReliabilityCurve") -> bool:
     """Return whether the curve is drawn as a line rather than as points."""
     return len(curve.predicted) >= MANY_POINTS
 
 
-def judged_points(curve: ReliabilityCurve) -> tuple[BoolArray, BoolArray]:
+def judged_points(curve: "ReliabilityCurve") -> tuple[BoolArray, BoolArray]:
     """Mark the points that speak against calibration, and those whose confidence interval says little."""
     none = np.zeros(len(curve.predicted), dtype=bool)
     if curve.low is None or curve.high is None:
@@ -91,7 +93,7 @@ def runs(marked: BoolArray) -> list[slice]:
     return [slice(first, last) for first, last in edges.reshape(-1, 2).tolist() if last - first > 1]
 
 
-def limits_label(curve: ReliabilityCurve) -> str:
+def limits_label(curve: "ReliabilityCurve") -> str:
     """Say what the limits of the curve are.
 
     Examples
@@ -104,12 +106,12 @@ def limits_label(curve: ReliabilityCurve) -> str:
     return f"{percent(curve.level)} {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"
 
 
-def error_text(curve: ReliabilityCurve) -> str:
+def error_text(curve: "ReliabilityCurve") -> str:
     """Return the name and value of the curve's error; an empty text if it has none."""
     return "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
 
 
-def worst_first(curves: Sequence[ReliabilityCurve]) -> list[int]:
+def worst_first(curves: "Sequence[ReliabilityCurve]") -> list[int]:
     """Return the indices of the curves by descending error; curves without an error come last."""
     errors = [-1.0 if curve.error is None else curve.error.value for curve in curves]
     return sorted(range(len(errors)), key=lambda i: -errors[i])
@@ -157,12 +159,14 @@ class ReliabilityFigure:
     off_label: str
 
 
-def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: float | None = None) -> ReliabilityFigure:
+def reliability_figure(
+    curve: "ReliabilityCurve", *, tilted: bool = False, end: float | None = None
+) -> ReliabilityFigure:
     """Return the geometry of a curve.
 
     Parameters
     ----------
-    curve : ReliabilityCurve
+    curve : "ReliabilityCurve"
     tilted : bool, default=False
         Whether heights are the bias, prediction minus frequency, on an axis of their own.
     end : float, optional
@@ -200,7 +204,7 @@ def reliability_figure(curve: ReliabilityCurve, *, tilted: bool = False, end: fl
     )
 
 
-def _heights(curve: ReliabilityCurve, *, tilted: bool) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+def _heights(curve: "ReliabilityCurve", *, tilted: bool) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
     """Return the heights of the points, and of their limits."""
     if not tilted:
         return curve.observed, curve.low, curve.high
@@ -216,7 +220,7 @@ def _lines(off: BoolArray, vague: BoolArray, *, is_line: bool) -> Mapping[Kind, 
     return {"faint": whole if vague.any() else [], "plain": runs(~vague)}
 
 
-def tilted_end(curves: Sequence[ReliabilityCurve]) -> float:
+def tilted_end(curves: "Sequence[ReliabilityCurve]") -> float:
     """Return the end of the vertical axis of tilted figures, which fits the points of all curves that `FIRM` selects.
 
     Examples
@@ -230,7 +234,7 @@ def tilted_end(curves: Sequence[ReliabilityCurve]) -> float:
     return max((reach for curve in curves for reach in _reaches(curve)), default=0.0) or 0.1
 
 
-def _reaches(curve: ReliabilityCurve) -> tuple[float, float]:
+def _reaches(curve: "ReliabilityCurve") -> tuple[float, float]:
     """Return the end of the axis that the points need, and the end that they need with their limits."""
     heights = [np.abs(h) for h in _heights(curve, tilted=True) if h is not None]
     return ROOM * _firm(heights[0], curve.weight), 1.1 * _firm(np.max(heights, axis=0), curve.weight)
@@ -257,7 +261,7 @@ class Strip:
     """The share of the rows in the tallest bar, as it is written beside it."""
 
 
-def spread(curve: ReliabilityCurve) -> Strip:
+def spread(curve: "ReliabilityCurve") -> Strip:
     """Return the distribution of the predictions.
 
     Heights are square roots, because nearly all rows of a confident model are at one end, and the others would vanish.

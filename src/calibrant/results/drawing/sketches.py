@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.results.curves import CumulativeCurve, ReliabilityCurve
 from calibrant.results.drawing import BLUE, RED, svg
 from calibrant.results.drawing.reliability import WORDS, reliability_figure, spread
 from calibrant.results.drawing.reliability_svg import bars, small_curve
 from calibrant.results.drawing.svg import Element, Scale, element
 from calibrant.results.drawing.thinning import thin_curve
-from calibrant.results.forecasts import PITHistogram, QuantileCurve
+
+if TYPE_CHECKING:
+    from calibrant.results.curves import CumulativeCurve, ReliabilityCurve
+    from calibrant.results.forecasts import PITHistogram, QuantileCurve
 
 SIDE, LEFT, BELOW, STRIP = 200.0, 56.0, 34.0, 14.0
 MOST_POINTS = 300
@@ -69,7 +72,7 @@ def _unit() -> tuple[Scale, Scale]:
     return Scale(0, 1, LEFT, LEFT + SIDE), Scale(0, 1, SIDE + 6, 6)
 
 
-def reliability(curve: ReliabilityCurve) -> Element:
+def reliability(curve: "ReliabilityCurve") -> Element:
     """Draw what the page draws, with the points that are off in red."""
     (x, y), curve, words = _unit(), thin_curve(curve), WORDS[curve.view]
     marks = [
@@ -81,7 +84,7 @@ def reliability(curve: ReliabilityCurve) -> Element:
     return _frame(x, y, (words.horizontal, words.vertical), marks, 2 * STRIP)
 
 
-def quantiles(curve: QuantileCurve) -> Element:
+def quantiles(curve: "QuantileCurve") -> Element:
     """Draw observed against nominal coverage, with the limits of chance."""
     x, y = _unit()
     at, (low, high) = _pixels(x, curve.nominal), (_pixels(y, limit) for limit in (curve.low, curve.high))
@@ -90,7 +93,7 @@ def quantiles(curve: QuantileCurve) -> Element:
     return _frame(x, y, ("nominal coverage", "observed"), [*marks, line])
 
 
-def cumulative(curve: CumulativeCurve) -> Element:
+def cumulative(curve: "CumulativeCurve") -> Element:
     """Draw the running sum, and two standard deviations of its end to either side."""
     ends = np.append(curve.cumulative, [-2 * curve.sigma, 2 * curve.sigma])
     low, high = float(ends.min()), float(ends.max())
@@ -102,7 +105,7 @@ def cumulative(curve: CumulativeCurve) -> Element:
     return _frame(x, y, ("share of rows", "sum of outcome - prediction"), marks)
 
 
-def transforms(histogram: PITHistogram) -> Element:
+def transforms(histogram: "PITHistogram") -> Element:
     """Draw the counts as bars, red beyond the limits of chance."""
     top = 1.1 * float(max(histogram.count.max(), histogram.high.max()))
     x, y = Scale(0, 1, LEFT, LEFT + SIDE), Scale(0, top, SIDE + 6, 6)

@@ -1,11 +1,14 @@
 """Curves reduced to a few hundred points, for pages and notebooks."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.results.curves import ReliabilityCurve
+
+if TYPE_CHECKING:
+    from calibrant.results.curves import ReliabilityCurve
 
 MAX_POINTS = 300
 """Curves with more points are thinned: on a screen the points would run together."""
@@ -14,7 +17,7 @@ FIRST_STEP = 1 / 200
 """The smallest move, as a share of an axis, that a thinned curve shows."""
 
 
-def thin_curve(curve: ReliabilityCurve) -> ReliabilityCurve:
+def thin_curve(curve: "ReliabilityCurve") -> "ReliabilityCurve":
     """Return a curve of at most `MAX_POINTS` points; each stands for its own rows and those before the next point."""
     limits = [a for a in (curve.low, curve.high) if a is not None]
     kept = thin(np.column_stack([curve.predicted, curve.observed, *limits]))

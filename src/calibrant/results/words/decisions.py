@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from calibrant._border.numerals import as_given, between, count, counted, percent, pvalue, significant
-from calibrant.results.assessment import smallest_pvalue
 from calibrant.results.base_rates import BaseRates, Population
 from calibrant.results.decisions import BestThreshold, DecisionChange, DecisionCost, DecisionReport
 from calibrant.results.selective import CoverageAtRisk
+from calibrant.results.words.parts import smallest_pvalue
 
 FEW = 12
 """Up to this number of distinct confidences, or classes, each is listed."""

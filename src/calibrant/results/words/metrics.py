@@ -2,11 +2,48 @@
 
 import math
 from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING
 
 from calibrant._border.numerals import count, counted, percent
-from calibrant.results.comparison import Comparison, Difference, Interval, known_limits
-from calibrant.results.estimate import REFUTED, UNPAIRED, ZERO_ANYWAY, Estimate, why_without_value
-from calibrant.results.forecasts import AT_LEAST, ForecastAssessment
+
+if TYPE_CHECKING:
+    from calibrant.results.comparison import Comparison, Difference, Interval
+    from calibrant.results.estimate import Estimate
+    from calibrant.results.forecasts import ForecastAssessment
+
+AT_LEAST = "dvoretzky-kiefer-wolfowitz"
+"""The method of limits that may hold with more than their probability."""
+
+ONE_OUTCOME = "one_outcome"
+"""The detail of estimates that have no value because all outcomes are alike."""
+
+SEPARATED = "separated"
+"""The detail of estimates that have no value because a threshold on the predictions separates the outcomes."""
+
+FLAT = "flat"
+"""The detail of estimates that have no value because the likelihood hardly differs between numbers."""
+
+WITHOUT_VALUE = {
+    ONE_OUTCOME: "all outcomes are alike, and no finite number is most likely",
+    SEPARATED: "a threshold on the predictions separates the outcomes, and no finite number is most likely",
+    FLAT: "the outcomes barely overlap, or the predictions barely differ, and no number is clearly most likely",
+}
+"""Why an estimate has no value, by its detail."""
+
+REFUTED = "refuted"
+"""The detail of estimates that counts wrong predictions of 0 or 1."""
+
+UNPAIRED = "unpaired"
+"""The detail of debiased errors that are 0 for all outcomes, as no two rows share a bin."""
+
+ZERO_ANYWAY = "0 whatever is observed, as no two rows share a bin"
+"""What such an error is worth."""
+
+
+def why_without_value(estimate: "Estimate") -> str:
+    """Return why an estimate has no value; empty if it has one."""
+    return next((why for detail, why in WITHOUT_VALUE.items() if estimate.details.get(detail)), "")
+
 
 PERCENTILES = (
     "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
@@ -15,12 +52,12 @@ PERCENTILES = (
 """Simulated coverage of percentiles of paired differences, from the smallest to the largest share of any setting."""
 
 
-def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:
+def cautions(named: "Iterable[tuple[str, Estimate]]") -> list[str]:
     """Return the caution of each estimate whose metric has one, beginning with its name.
 
     Examples
     --------
-    >>> from calibrant.results import Description
+    >>> from calibrant.results import Description, Estimate
     >>> about = Description(label="Brier score", caution="is a sum")
     >>> cautions([("brier", Estimate(name="Brier()", value=0.5, about=about))])
     ['brier is a sum']
@@ -28,11 +65,12 @@ def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:
     return [f"{name} {estimate.about.caution}" for name, estimate in named if estimate.about and estimate.about.caution]
 
 
-def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
+def fit_caveats(named: "Iterable[tuple[str, Estimate]]") -> list[str]:
     """Say which coefficients have no value or depend on wrong predictions of 0 and 1, and which errors must be 0.
 
     Examples
     --------
+    >>> from calibrant.results import Estimate
     >>> fit_caveats([("slope", Estimate(name="CoxSlope()", value=0.1, details={"refuted": 2}))])[0][:49]
     'slope depends on how 2 wrong predictions of 0 or '
     """
@@ -56,11 +94,12 @@ def fit_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
     return notes
 
 
-def infinity_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
+def infinity_caveats(named: "Iterable[tuple[str, Estimate]]") -> list[str]:
     """Say which rows make a score infinite.
 
     Examples
     --------
+    >>> from calibrant.results import Estimate
     >>> infinity_caveats([("nll", Estimate(name="NLL()", value=9.9, details={"infinite_rows": 1, "first_rows": (4,)}))])
     ['nll is infinite: what was observed in 1 row was given probability 0 (row 5, counted from 1)']
     """
@@ -71,7 +110,7 @@ def infinity_caveats(named: Iterable[tuple[str, Estimate]]) -> list[str]:
     ]
 
 
-def _which(estimate: Estimate) -> str:
+def _which(estimate: "Estimate") -> str:
     first = [str(row + 1) for row in estimate.details.get("first_rows", ())]
     more = estimate.details["infinite_rows"] - len(first)
     if not first:
@@ -80,7 +119,7 @@ def _which(estimate: Estimate) -> str:
     return f" (row{'s' if len(first) > 1 else ''} {', '.join(first)}{rest}, counted from 1)"
 
 
-def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named: Callable[[str], str]) -> list[str]:
+def forecast_notes(assessment: "ForecastAssessment", shown: Collection[str], named: Callable[[str], str]) -> list[str]:
     """Explain the limits and the intervals behind the metrics shown; `named` writes the name of a metric."""
     notes = wide_limits(((key, assessment.limits.get(key)) for key in shown), named)
     for key in shown:
@@ -92,7 +131,7 @@ def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named
     return notes
 
 
-def wide_limits(limits: Iterable[tuple[str, Interval | None]], named: Callable[[str], str]) -> list[str]:
+def wide_limits(limits: "Iterable[tuple[str, Interval | None]]", named: Callable[[str], str]) -> list[str]:
     """Say which limits may hold with more than their level, if any; `named` writes the name of a metric."""
     wide = {key: known.level for key, known in limits if known is not None and known.method == AT_LEAST}
     if not wide:
@@ -103,7 +142,7 @@ def wide_limits(limits: Iterable[tuple[str, Interval | None]], named: Callable[[
     ]
 
 
-def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:
+def missing_limits(results: "Iterable[tuple[str, Interval | Difference | None]]") -> dict[str, list[str]]:
     """Return, for each reason why there are no limits, the names of the results that it concerns."""
     found: dict[str, dict[str, None]] = {}
     for name, result in results:
@@ -112,7 +151,7 @@ def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) 
     return {reason: [*names] for reason, names in found.items()}
 
 
-def missing_differences(comparison: Comparison, named: Callable[[str], str] = str) -> dict[str, list[str]]:
+def missing_differences(comparison: "Comparison", named: Callable[[str], str] = str) -> dict[str, list[str]]:
     """Return, for each reason, the metrics whose difference has no limits, with the models if not all are concerned.
 
     `named` writes the name of a metric.
@@ -131,11 +170,12 @@ CALIBRATED = "95 of 100 data sets of a calibrated model"
 """The data sets that a range by chance describes, in words."""
 
 
-def chance_in_words(result: Interval | None, written: Callable[[float], str]) -> str:
+def chance_in_words(result: "Interval | None", written: Callable[[float], str]) -> str:
     """Return the range by chance in words: up to a limit, or between two if both sides speak against calibration.
 
     Examples
     --------
+    >>> from calibrant.results import Interval
     >>> error = Interval(name="ECE()", value=0.03, low=None, high=None, level=0.95, method="none", null=(0.0, 0.02))
     >>> chance_in_words(error, str)
     'up to 0.02'
@@ -146,12 +186,12 @@ def chance_in_words(result: Interval | None, written: Callable[[float], str]) ->
     return f"up to {written(high)}" if low in (0.0, -math.inf) else f"{written(low)} to {written(high)}"
 
 
-def rule_in_words(comparison: Comparison) -> str:
+def rule_in_words(comparison: "Comparison") -> str:
     """Say how far the rule for judging differences can be trusted; an empty text for the valid rule."""
     return PERCENTILES if comparison.rule == "percentile" else ""
 
 
-def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable[[str], str] = str) -> str:
+def limits_in_words(comparison: "Comparison", drawn: str = "rows", named: Callable[[str], str] = str) -> str:
     """Say how the limits of differences were computed: by formulas, or by bootstrap samples of `drawn`.
 
     `named` writes the name of a metric.
@@ -175,7 +215,7 @@ def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable
     return f"intervals by formulas for paired {drawn}, of {', '.join(resampled)} by {samples}"
 
 
-def bandwidth_in_words(comparison: Comparison, named: Callable[[str], str] = str) -> str:
+def bandwidth_in_words(comparison: "Comparison", named: Callable[[str], str] = str) -> str:
     """Say which metrics use the bandwidth of the baseline for all models.
 
     Examples
@@ -187,3 +227,23 @@ def bandwidth_in_words(comparison: Comparison, named: Callable[[str], str] = str
     """
     shared = ", ".join(map(named, comparison.one_bandwidth))
     return f"{shared}: with one bandwidth for all models, that of {comparison.baseline}" if shared else ""
+
+
+def known_limits(result: "Interval | Difference | None") -> tuple[float, float] | None:
+    """Return the limits of a value or of a difference; None if it has none."""
+    if result is None or result.low is None or result.high is None:
+        return None
+    return result.low, result.high
+
+
+def shown_limits(result: "Interval | Difference | None") -> tuple[float, ...]:
+    """Return the limits that are worth showing: none if both are the same infinity.
+
+    Examples
+    --------
+    >>> from calibrant.results import Interval
+    >>> shown_limits(Interval(name="NLL()", value=1.0, low=math.inf, high=math.inf, level=0.95, method="bootstrap"))
+    ()
+    """
+    limits = known_limits(result)
+    return () if limits is None or (limits[0] == limits[1] and math.isinf(limits[0])) else limits

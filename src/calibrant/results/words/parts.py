@@ -1,9 +1,12 @@
 """The parts of the omnibus test, by the names that all output uses."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 from calibrant._border.numerals import bare_pvalue
+
+if TYPE_CHECKING:
+    from calibrant.results.assessment import TestResult
 
 TestedPart = TypedDict("TestedPart", {"statistic": float, "pvalue": float, "direction": str | None, "class": object})
 TestedPart.__doc__ = "What the details of a test hold about one of its parts; the class is None unless it is about one."
@@ -90,3 +93,11 @@ def parts_in_words(details: Mapping[str, Any]) -> dict[str, str]:
         listed = "; ".join(f"{label}: {value}" for label, value in words.items())
         found[heading] = f"p-values of {listed}" if listed else ""
     return {heading: words for heading, words in found.items() if words}
+
+
+def smallest_pvalue(test: "TestResult") -> float | None:
+    """Return the smallest p-value that the test can give, even if its redraws were not kept; None if not known."""
+    known = test.details.get("smallest_pvalue")
+    if known is not None:
+        return float(known)
+    return None if test.null is None else 1 / (1 + len(test.null))

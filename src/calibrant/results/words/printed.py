@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,15 +20,17 @@ from calibrant._border.numerals import (
     significant,
     with_sign,
 )
-from calibrant.results.advice import ForecastRecommendation, LearningCurve, Recommendation
-from calibrant.results.assessment import Assessment, TestResult, smallest_pvalue
-from calibrant.results.comparison import Compared, Comparison, Interval
-from calibrant.results.estimate import Measures, why_without_value
-from calibrant.results.forecasts import ForecastAssessment
-from calibrant.results.groups import GroupFix
-from calibrant.results.readable import Readable
-from calibrant.results.words.metrics import cautions, chance_in_words, fit_caveats
-from calibrant.results.words.parts import parts_in_words
+from calibrant.results.words.metrics import cautions, chance_in_words, fit_caveats, why_without_value
+from calibrant.results.words.parts import parts_in_words, smallest_pvalue
+
+if TYPE_CHECKING:
+    from calibrant.results.advice import ForecastRecommendation, LearningCurve, Recommendation
+    from calibrant.results.assessment import Assessment, TestResult
+    from calibrant.results.comparison import Compared, Comparison, Interval
+    from calibrant.results.estimate import Measures
+    from calibrant.results.forecasts import ForecastAssessment
+    from calibrant.results.groups import GroupFix
+    from calibrant.results.readable import Readable
 
 Rows = list[tuple[str, str]]
 """A name and a text for each line; a text may have several lines."""
@@ -49,36 +51,39 @@ LONGEST_TEXT = 1000
 """Longer texts, such as a page, are shown by their number of characters."""
 
 
-def printed(result: Readable) -> str:
+def printed(result: "Readable") -> str:
     """Return the text of a result."""
-    if isinstance(result, Measures):
-        named = result.estimates.items()
-        notes = [f"\n  ({words})" for words in (*fit_caveats(named), *cautions(named))]
-        return aligned(f"Measures of {counted(result.n_samples)}", rows(result)) + "".join(notes)
     return aligned(type(result).__name__, rows(result))
 
 
-def rows(result: Readable) -> Rows:
+def printed_measures(result: "Measures") -> str:
+    """Return the text of measures: the values, and below them what they rest on."""
+    named = result.estimates.items()
+    notes = [f"\n  ({words})" for words in (*fit_caveats(named), *cautions(named))]
+    return aligned(f"Measures of {counted(result.n_samples)}", rows(result)) + "".join(notes)
+
+
+def rows(result: "Readable") -> Rows:
     """Return the lines of a result: by default its fields that are not empty, and of arrays the size."""
-    return next((write for kind, write in PRINTED.items() if isinstance(result, kind)), _fields)(result)
+    return next((PRINTED[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in PRINTED), _fields)(result)
 
 
-def _fields(result: Readable) -> Rows:
+def _fields(result: "Readable") -> Rows:
     return [(name, summary(value)) for name, value in _held(result).items()]
 
 
-def _held(result: Readable) -> dict[str, object]:
+def _held(result: "Readable") -> dict[str, object]:
     """Return the fields that are not empty."""
     found = {f.name: getattr(result, f.name) for f in fields(result)}
     return {name: value for name, value in found.items() if not _is_empty(value)}
 
 
-def _measures(result: Measures) -> Rows:
+def _measures(result: "Measures") -> Rows:
     named = result.estimates.items()
     return [(name, NO_VALUE if why_without_value(one) else significant(one.value, 4)) for name, one in named]
 
 
-def _test(result: TestResult) -> Rows:
+def _test(result: "TestResult") -> Rows:
     rows = dict(_fields(result))
     first = {"test": rows.pop("name"), "p-value": bare_pvalue(result.pvalue, smallest_pvalue(result))}
     left = {name: text for name, text in rows.items() if name not in ("pvalue", "null", "about")}
@@ -87,9 +92,16 @@ def _test(result: TestResult) -> Rows:
     return [*(first | left).items()]
 
 
-def _assessment(result: Assessment | ForecastAssessment) -> Rows:
+def _assessment(result: "Assessment") -> Rows:
+    return _assessed(result, result.intervals)
+
+
+def _forecast_assessment(result: "ForecastAssessment") -> Rows:
+    return _assessed(result, result.limits)
+
+
+def _assessed(result: "Assessment | ForecastAssessment", limits: "Mapping[str, Interval]") -> Rows:
     """Return verdict, metrics with limits, tests, and the names of what else there is."""
-    limits = result.intervals if isinstance(result, Assessment) else result.limits
     main = ("name", "n_samples", "n_classes", "law", "verdict", "metrics", "test", "tests", "groups")
     held = _held(result)
     held["metrics"] = {name: limits.get(name, estimate) for name, estimate in result.metrics.items()}
@@ -97,19 +109,19 @@ def _assessment(result: Assessment | ForecastAssessment) -> Rows:
     return [*rows, ("and", ", ".join(name for name in held if name not in main))]
 
 
-def _interval(result: Interval) -> Rows:
+def _interval(result: "Interval") -> Rows:
     """Name the metric as in the table of metrics, and put the range by chance in words."""
     own = {"name": result.metric or result.name, "null": chance_in_words(result, partial(significant, digits=4))}
     return [(key, own.get(key, text)) for key, text in _fields(result) if key != "metric"]
 
 
-def _comparison(result: Comparison) -> Rows:
+def _comparison(result: "Comparison") -> Rows:
     rows = [(key, "; ".join(_compared(result.entry(model, key)) for model in result.models)) for key in result.metrics]
     note = f"minus {result.baseline}, on {counted(result.n_samples)}; * its {percent(result.level)} limits exclude 0"
     return [*rows, ("in brackets", note), *([("groups", ", ".join(result.groups))] if result.groups else [])]
 
 
-def _compared(entry: Compared) -> str:
+def _compared(entry: "Compared") -> str:
     """Return the value of a model, and the difference from the baseline."""
     difference = entry.difference
     value = NO_VALUE if math.isnan(entry.value) else significant(entry.value, 4)
@@ -119,17 +131,21 @@ def _compared(entry: Compared) -> str:
     return f"{entry.model} {value} ({with_sign(difference.value)}{mark})"
 
 
-def _recommendation(result: Recommendation | ForecastRecommendation) -> Rows:
-    if isinstance(result, Recommendation):
-        rows = f"{counted(result.n_samples)} of {result.n_classes} classes"
-    else:
-        rows = f"{count(result.n_samples)} forecasts ({result.law})"
+def _recommendation(result: "Recommendation") -> Rows:
+    return _advice(result, f"{counted(result.n_samples)} of {result.n_classes} classes")
+
+
+def _forecast_recommendation(result: "ForecastRecommendation") -> Rows:
+    return _advice(result, f"{count(result.n_samples)} forecasts ({result.law})")
+
+
+def _advice(result: "Recommendation | ForecastRecommendation", rows: str) -> Rows:
     losses = ", ".join(f"{one.name} {significant(one.loss, 4)}" for one in result.candidates)
     words = [("advice", result.headline), ("reasons", "\n".join(result.reasons))]
     return [*words, (f"{result.score} of", losses), ("judged by", f"{rows}, in {result.n_folds} folds")]
 
 
-def _learning(result: LearningCurve) -> Rows:
+def _learning(result: "LearningCurve") -> Rows:
     rows = []
     for calibrator in result.calibrators:
         for metric in result.metrics:
@@ -139,26 +155,26 @@ def _learning(result: LearningCurve) -> Rows:
     return [*rows, ("judged by", f"{counted(result.n_held_out)}, {result.n_repeats} times")]
 
 
-def _group_fix(result: GroupFix) -> Rows:
+def _group_fix(result: "GroupFix") -> Rows:
     steps = [(f"step {number}", step.headline) for number, step in enumerate(result.steps, 1)]
     last = [("then", f"log-odds times {significant(result.slope, 4)}")] if result.steps else []
     bar = f"|z| above {decimals(result.bar, 2)}, {counted(result.n_samples)}"
     return [("outcome", result.headline), *steps, *last, ("entry", bar)]
 
 
-PRINTED: dict[type[Readable], Callable[[Any], Rows]] = {
-    Measures: _measures,
-    TestResult: _test,
-    Assessment: _assessment,
-    ForecastAssessment: _assessment,
-    Interval: _interval,
-    Comparison: _comparison,
-    Recommendation: _recommendation,
-    ForecastRecommendation: _recommendation,
-    LearningCurve: _learning,
-    GroupFix: _group_fix,
+PRINTED: dict[str, Callable[[Any], Rows]] = {
+    "Measures": _measures,
+    "TestResult": _test,
+    "Assessment": _assessment,
+    "ForecastAssessment": _forecast_assessment,
+    "Interval": _interval,
+    "Comparison": _comparison,
+    "Recommendation": _recommendation,
+    "ForecastRecommendation": _forecast_recommendation,
+    "LearningCurve": _learning,
+    "GroupFix": _group_fix,
 }
-"""The lines of results that do not print all their fields."""
+"""The lines of results that do not print all their fields, by the name of the class."""
 
 
 def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
