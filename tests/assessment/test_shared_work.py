@@ -186,9 +186,9 @@ class TestManyClasses:
 class TestOnce:
     def test_metrics_and_curves_search_a_bandwidth_once(self, monkeypatch):
         p, calls = simulated(300, 2), []
-        choose = kde_ece.bandwidth_of.__globals__["choose_bandwidth"]
+        choose = kde_ece.as_bandwidth.__globals__["choose_bandwidth"]
         monkeypatch.setitem(
-            kde_ece.bandwidth_of.__globals__, "choose_bandwidth", lambda *args: calls.append(1) or choose(*args)
+            kde_ece.as_bandwidth.__globals__, "choose_bandwidth", lambda *args: calls.append(1) or choose(*args)
         )
         KdeECE().estimate(p)
         KdeECE(norm=2).estimate(p)

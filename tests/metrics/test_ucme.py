@@ -77,7 +77,8 @@ def test_equals_its_definition_with_weights_and_any_target_kernel():
 
 def test_default_locations_are_the_centre_and_the_corners():
     p = calibrated(k=3)
-    places, targets = UCME().locations(p)
+    distinct, index, targets = UCME().class_locations(p)
+    places = distinct[index]
     assert places.shape == (12, 3)
     assert np.unique(places, axis=0).shape == (4, 3)
     assert sorted(targets) == sorted(list(range(3)) * 4)

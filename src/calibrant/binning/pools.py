@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.isotonic import isotonic_regression
-from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
 from calibrant.predictions import Predictions
 
@@ -107,21 +106,15 @@ class Ties:
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
 
-    @classmethod
-    def of(cls, values: FloatArray) -> Self:
-        """Sort the values."""
-        return cls.of_line(Line.of(values))
+    @staticmethod
+    def of_view(view: Predictions) -> "Ties":
+        """Find the ties among binary predictions; cached with them."""
 
-    @classmethod
-    def of_view(cls, view: Predictions) -> Self:
-        """Find the ties among binary predictions, whose sorted order is cached."""
-        return view.once("ties", lambda: cls.of_line(line_of(view)), of_labels=False)
+        def find() -> "Ties":
+            line = line_of(view)
+            return Ties(line.order, starts_of_ties(comparable(line.x)))  # Rounding does not change the order.
 
-    @classmethod
-    def of_line(cls, line: Line) -> Self:
-        """Find the ties among sorted values."""
-        ascending = comparable(line.x)  # Rounding does not change the order.
-        return cls(line.order, starts_of_ties(ascending))
+        return view.once("ties", find, of_labels=False)
 
     @property
     def are_all_different(self) -> bool:

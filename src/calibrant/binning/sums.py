@@ -39,9 +39,13 @@ def _bin_sums(view: Predictions, bins: Binning) -> FloatArray:
 
 def sums_in(cut: Bins, view: Predictions) -> FloatArray:
     """Return the sums of `bin_sums_of` in bins that are cut already."""
+    return column_totals(cut, view.weights, view.weights * view.positive, view.weights * view.labels)
+
+
+def column_totals(cut: Cells, *columns: FloatArray) -> FloatArray:
+    """Return the sum of each column, (n,), over the rows in every bin: (m, n_bins)."""
     kept = slice(None) if (cut.index >= 0).all() else cut.index >= 0
-    parts = (view.weights, view.weights * view.positive, view.weights * view.labels)
-    return np.array([np.bincount(cut.index[kept], weights=part[kept], minlength=cut.n_bins) for part in parts])
+    return np.array([np.bincount(cut.index[kept], weights=part[kept], minlength=cut.n_bins) for part in columns])
 
 
 DENSE_CELLS = 100_000

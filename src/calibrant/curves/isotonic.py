@@ -9,9 +9,9 @@ import numpy as np
 
 from calibrant._border.checks import check_count, check_level, check_option
 from calibrant._border.numerals import as_given
-from calibrant._border.types import BoolArray, FloatArray, IntArray, Progress, Rng
+from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant._core.isotonic import isotonic_regression
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits
 from calibrant.curves.view import binary_view, outcome_histogram
 from calibrant.exceptions import InputError
@@ -21,8 +21,8 @@ from calibrant.results import Estimate, ReliabilityCurve
 
 
 @dataclass(frozen=True)
-class Pools:
-    """The distinct predictions of an event, ascending, and the frequency observed at each.
+class PooledRows:
+    """The distinct predictions of an event, ascending, the frequency observed at each, and redraws of these.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class Pools:
         order = np.argsort(rounded, kind="stable") if not view.is_weighted else np.lexsort((weights, rounded))
         probs, rounded, unit = probs[order], rounded[order], float(weights.max())
         weights, events, copies = weights[order] / unit, events[order], copies[order]
-        first = np.flatnonzero(_is_new(rounded))
-        cells = np.flatnonzero(_is_new(rounded) | _is_new(weights))
+        first = starts_of_ties(rounded)
+        cells = np.union1d(first, starts_of_ties(weights)) if view.is_weighted else first
         cell_weight, cell_count = weights[cells], _whole(np.add.reduceat(copies, cells))
         cell_start = np.searchsorted(cells, first)
         return cls(
@@ -107,11 +107,6 @@ class Pools:
 
 def _whole(counts: FloatArray) -> IntArray:
     return np.rint(counts).astype(np.int64)
-
-
-def _is_new(values: FloatArray) -> BoolArray:
-    """Mark the entries that differ from the one before."""
-    return np.concatenate([[True], values[1:] != values[:-1]])
 
 
 MAX_POINTS = 2000
@@ -182,7 +177,7 @@ def isotonic_curve(
     """
     _check_settings(level, n_resamples, band, simultaneous)
     view, name = binary_view(predictions)
-    pools = Pools.of(view)
+    pools = PooledRows.of(view)
     fitted, blocks = _fit(pools.frequency, pools.mass)
     anchors = _choose_anchors(pools.mass)
     # The other points are ends of blocks. Curves are monotone, so the limits of the neighbouring anchors hold there.
@@ -242,7 +237,7 @@ def _cell_starts(points: IntArray) -> IntArray:
     return np.concatenate([[0], (points[:-1] + points[1:]) // 2 + 1])
 
 
-def _miscalibration(pools: Pools, fitted: FloatArray) -> Estimate:
+def _miscalibration(pools: PooledRows, fitted: FloatArray) -> Estimate:
     mean = float(np.average(pools.frequency, weights=pools.mass))
 
     def score(forecast: FloatArray | float) -> float:

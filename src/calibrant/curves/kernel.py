@@ -19,12 +19,11 @@ from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.event_counts import fine_cells
 from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, ReliabilityCurve
-from calibrant.smoothing.bandwidth import Rule, bandwidth_of
+from calibrant.smoothing.bandwidth import Rule, as_bandwidth
 from calibrant.smoothing.kernel_regression import (
     Boundary,
     KernelName,
     Sums,
-    check_bandwidth,
     check_choice,
     frequency_at,
     kernel_sums,
@@ -94,7 +93,7 @@ def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
     kernel, boundary = check_choice(kernel, "kernel", KernelName), check_choice(boundary, "boundary", Boundary)
     points = _as_grid(grid)
     view, name = binary_view(predictions)
-    h = _as_bandwidth(bandwidth, view, kernel, boundary)
+    h = as_bandwidth(bandwidth, view, kernel, boundary)
     sums = partial(kernel_sums, bandwidth=h, kernel=kernel, boundary=boundary)
     outcomes = view.labels.astype(float)
     frequency, mass = frequency_at(points, sums(line_of(view)), outcomes, view.weights)
@@ -147,13 +146,6 @@ def _as_grid(grid: object) -> FloatArray:
             f"grid must hold points from 0 to 1, but goes from {as_given(points[0])} to {as_given(points[-1])}."
         )
     return points
-
-
-def _as_bandwidth(bandwidth: float | Rule, view: Predictions, kernel: KernelName, boundary: Boundary) -> float:
-    if not isinstance(bandwidth, str):
-        return check_bandwidth(bandwidth)
-    rule = check_choice(bandwidth, "bandwidth", Rule)
-    return bandwidth_of(view, rule, kernel, boundary)
 
 
 def _within(points: FloatArray, positions: FloatArray) -> BoolArray:

@@ -24,6 +24,10 @@ class CurveGaps(PooledMetric):
     measures = "calibration"
     curve: Smoother
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.curve, Smoother):
+            raise TypeError(f"curve must be a Smoother such as Loess() or IsotonicCurve(), but is {self.curve!r}.")
+
     @abstractmethod
     def summarise(self, gaps: FloatArray, mass: FloatArray) -> FloatArray:
         """Return B values from distances, (m, B), and the weight of each row, (m,)."""
@@ -66,9 +70,6 @@ class ICI(CurveGaps):
     label = "ICI"
     meaning = "Integrated calibration index: the mean distance from a smooth calibration curve."
     curve: Smoother = Loess()
-
-    def __post_init__(self) -> None:
-        _check_curve(self.curve)
 
     def summarise(self, gaps: FloatArray, mass: FloatArray) -> FloatArray:
         """Return the mean distance of every column."""
@@ -113,7 +114,7 @@ class GapQuantile(CurveGaps):
     def __post_init__(self) -> None:
         if isinstance(self.q, bool) or not isinstance(self.q, (int, float)) or not 0 <= self.q <= 1:
             raise InputError(f"q must be a number from 0 to 1, but is {self.q!r}.")
-        _check_curve(self.curve)
+        super().__post_init__()
 
     def summarise(self, gaps: FloatArray, mass: FloatArray) -> FloatArray:
         """Return the quantile of the distances of every column."""
@@ -178,8 +179,3 @@ def _ratio(observed: FloatArray | IntArray, expected: FloatArray) -> FloatArray:
     expected = np.broadcast_to(expected, observed.shape)
     nothing = np.where(observed > 0, np.inf, 1.0)
     return np.divide(observed, expected, out=nothing, where=expected > 0)
-
-
-def _check_curve(curve: object) -> None:
-    if not isinstance(curve, Smoother):
-        raise TypeError(f"curve must be a Smoother such as Loess() or IsotonicCurve(), but is {curve!r}.")

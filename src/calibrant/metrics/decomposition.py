@@ -6,13 +6,21 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.checks import check_option
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
 from calibrant.binning.pools import Pools
 from calibrant.metrics.base.binned import BinnedMetric, as_binning, bin_ratio
 from calibrant.metrics.base.metric import PARTS
-from calibrant.metrics.corp import DECOMPOSABLE, ScoreName, check_score, impurity, refinement, uncertainty
+from calibrant.metrics.corp import (
+    DECOMPOSABLE,
+    Discrimination,
+    Miscalibration,
+    ScoreName,
+    check_score,
+    impurity,
+    uncertainty,
+)
 from calibrant.metrics.ece import ECE
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
@@ -86,7 +94,7 @@ def decompose(
     bins = as_binning(bins, EqualWidth)
     check_option(method, "method", "corp", "murphy")
     view = predictions if predictions.n_classes == 2 else predictions.top_label()
-    parts = _corp(view, score) if method == "corp" else _murphy(view, score, bins)
+    parts = _by_isotonic_regression(view, score) if method == "corp" else _by_bins(view, score, bins)
     return ScoreDecomposition(
         score=score,
         method="corp" if method == "corp" else repr(bins),
@@ -149,20 +157,19 @@ class Resolution(BinnedMetric):
         return (mass / total * (frequency - hits.sum(axis=0) / total) ** 2).sum(axis=0)
 
 
-def _corp(view: Predictions, score: ScoreName) -> dict[str, float]:
-    pools = Pools.of(view)
-    left, base = refinement(pools, score), uncertainty(pools, score)
+def _by_isotonic_regression(view: Predictions, score: ScoreName) -> dict[str, float]:
     return {
-        "miscalibration": max(0.0, DECOMPOSABLE[score](view) - left),
-        "discrimination": max(0.0, base - left),
-        "uncertainty": base,
+        "miscalibration": Miscalibration(score).value(view),
+        "discrimination": Discrimination(score).value(view),
+        "uncertainty": uncertainty(Pools.of(view), score),
         "within": 0.0,
     }
 
 
-def _murphy(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, float]:
+def _by_bins(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, float]:
     view = view.take(view.weights > 0)
-    index = _cells(view, bins)
+    # Empty bins do not count; rows that a convention leaves out share one bin.
+    index = np.unique(bins.cut_view(view).index, return_inverse=True)[1]
     share = view.weights / view.weights.sum()
     mass = np.bincount(index, share)
     predicted = np.bincount(index, share * view.positive) / mass
@@ -183,12 +190,6 @@ def _murphy(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, flo
         "uncertainty": float(base),
         **parts,
     }
-
-
-def _cells(view: Predictions, bins: Binning) -> IntArray:
-    """Return the bin of each row, counting non-empty bins only; rows that a convention leaves out share one bin."""
-    index = bins.cut_view(view).index
-    return np.unique(index, return_inverse=True)[1]
 
 
 def _divergence(observed: FloatArray, predicted: FloatArray) -> FloatArray:

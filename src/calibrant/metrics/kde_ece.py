@@ -13,7 +13,7 @@ from calibrant.binning.ties import comparable, line_of
 from calibrant.metrics.base.metric import ClassRows, Metric, SharedBandwidths, Weights, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
-from calibrant.smoothing.bandwidth import Rule, bandwidth_of, limits_of_search
+from calibrant.smoothing.bandwidth import Rule, as_bandwidth, limits_of_search
 from calibrant.smoothing.gaps import Gaps, grid_gaps, plain_gaps, row_gaps, share_of_rows
 from calibrant.smoothing.kernel_regression import (
     Boundary,
@@ -140,9 +140,7 @@ class KdeECE(Metric):
         return replace(self, bandwidth=self._bandwidth(self.view(predictions)))
 
     def _bandwidth(self, view: Predictions) -> float:
-        if not isinstance(self.bandwidth, str):
-            return float(self.bandwidth)
-        return bandwidth_of(view, self.bandwidth, self.kernel, self.boundary)
+        return as_bandwidth(self.bandwidth, view, self.kernel, self.boundary)
 
     def fit_shared_bandwidth(self, predictions: Predictions, rows: ClassRows) -> SharedBandwidths | None:
         """Choose a shared bandwidth for more than 32 classes, if the rule searches; see the notes."""
@@ -222,7 +220,7 @@ class KdeECE(Metric):
         return predictions.once(("class values", self), lambda: np.array(list(found)))
 
     def _sums(self, view: Predictions) -> Sums:
-        sums = kernel_sums(line_of(view), check_bandwidth(self._bandwidth(view)), self.kernel, self.boundary)
+        sums = kernel_sums(line_of(view), self._bandwidth(view), self.kernel, self.boundary)
         return sums if view.copies is None else CopiedSums(sums, view.positive, view.copies)
 
     def _gaps(self, predictions: Predictions) -> Gaps:

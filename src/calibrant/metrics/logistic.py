@@ -114,11 +114,9 @@ class LogisticMetric(Metric):
             shares = relative(weights)
             values = self.batch(log_odds, hits, shares / shares.sum(axis=0))
         for b in np.flatnonzero(np.isnan(values)):
-            values[b] = self._value(log_odds, hits[:, b % hits.shape[1]], weights[:, b % weights.shape[1]])
+            own = hits[:, b % hits.shape[1]], weights[:, b % weights.shape[1]]
+            values[b] = self.coefficient(*present(log_odds, *own))
         return values
-
-    def _value(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> float:
-        return self.coefficient(*present(log_odds, hits, weights))
 
 
 class _CoxCoefficient(LogisticMetric):

@@ -9,7 +9,7 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.class_sums import ClassEvents, class_sums
-from calibrant.binning.sums import joint_bin_totals
+from calibrant.binning.sums import column_totals, joint_bin_totals
 from calibrant.metrics.base.binned import LEAST_PAIRS, as_binning
 from calibrant.metrics.base.counted import BinnedCells, CountedMetric
 from calibrant.metrics.base.lift import Lift
@@ -146,12 +146,9 @@ class DebiasedSquaredGap(Metric):
 
     def _summed(self, view: Predictions) -> FloatArray:
         cut, weights, residuals = self.bins.cut_view(view), relative(view.weights), view.labels - view.positive
-        kept = slice(None) if (cut.index >= 0).all() else cut.index >= 0
         squares = view.squares(weights)
         columns = (weights, squares, weights * residuals, squares * residuals**2)
-        mass, own, gaps, own_gaps = (
-            np.bincount(cut.index[kept], weights=column[kept], minlength=cut.n_bins)[:, None] for column in columns
-        )
+        mass, own, gaps, own_gaps = column_totals(cut, *columns)[:, :, None]
         return np.array([mass, mass**2 - own, gaps**2 - own_gaps])
 
     def class_values(self, predictions: Predictions) -> FloatArray:

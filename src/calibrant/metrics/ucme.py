@@ -88,13 +88,6 @@ class UCME(KernelMetric):
             raise TypeError(f"kernel must be a tensor product of kernels, but is {kernel!r}.")
         return kernel.terms
 
-    def locations(self, data: Data) -> tuple[FloatArray | Distribution, FloatArray | IntArray]:
-        """Return predictions and targets at the test locations."""
-        if isinstance(data, Predictions):
-            places, index, targets = self.class_locations(data)
-            return places[index], targets
-        return self.forecast_locations(data)
-
     def forecast_locations(self, data: Forecasts) -> tuple[Distribution, FloatArray]:
         """Return predicted laws and targets at the test locations of forecasts."""
         if self.test_predictions is None:

@@ -157,27 +157,13 @@ class EventCells:
 
 
 class _Law(NamedTuple):
-    """How the events of every cell are drawn.
+    """How the events of every cell are drawn."""
 
-    Attributes
-    ----------
-    turned : ndarray of bool
-        Whether rows without the event are counted.
-    least : ndarray
-        The least probability in the cell of what is counted.
-    rates : ndarray
-        The largest rate at which a row of the cell is hit.
-    until : ndarray
-        The sum of these rates over all rows of this and earlier cells.
-    last : int
-        The last cell with a positive rate.
-    """
-
-    turned: BoolArray
-    least: FloatArray
-    rates: FloatArray
-    until: FloatArray
-    last: int
+    turned: BoolArray  # Whether rows without the event are counted.
+    least: FloatArray  # The least probability in the cell of what is counted.
+    rates: FloatArray  # The largest rate at which a row of the cell is hit.
+    until: FloatArray  # The sum of these rates over all rows of this and earlier cells.
+    last: int  # The last cell with a positive rate.
 
 
 def _rate(probs: FloatArray, least: FloatArray) -> FloatArray:

@@ -14,7 +14,15 @@ from calibrant._core.line.sums import HeldOut, KernelSums
 from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
 from calibrant._core.threads import in_order
 from calibrant.predictions import Predictions
-from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Boundary, KernelName, Sums, kernel_sums
+from calibrant.smoothing.kernel_regression import (
+    NO_NEIGHBOUR,
+    Boundary,
+    KernelName,
+    Sums,
+    check_bandwidth,
+    check_choice,
+    kernel_sums,
+)
 from calibrant.smoothing.sample import Sample
 
 Rule: TypeAlias = Literal["cv", "loo", "silverman", "silverman-robust", "mix-n-match"]
@@ -32,8 +40,11 @@ _LOW, _HIGH = 0.002, 0.5
 _DEVIATIONS = {"gaussian": 1.0, "triweight": 1 / 3, "epanechnikov": 1 / math.sqrt(5)}
 
 
-def bandwidth_of(view: Predictions, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
-    """Return the bandwidth that a rule gives for binary predictions, cached with them."""
+def as_bandwidth(bandwidth: float | Rule, view: Predictions, kernel: KernelName, boundary: Boundary) -> float:
+    """Return a bandwidth itself, or the one that a rule gives for binary predictions, cached with them."""
+    if not isinstance(bandwidth, str):
+        return check_bandwidth(bandwidth)
+    rule = check_choice(bandwidth, "bandwidth", Rule)
 
     def choose() -> float:
         return choose_bandwidth(Sample.of_view(view), rule, kernel, boundary)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,17 +15,7 @@ from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
 from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Sums
 
 
-class Gaps(Protocol):
-    """Mean gaps for columns of weights or of labels."""
-
-    def of_weights(self, outcomes: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return a value for each column of weights (n, B), given outcomes (n,)."""
-
-    def of_labels(self, hits: BoolArray, weights: FloatArray) -> FloatArray:
-        """Return a value for each column of events (n, B), given weights (n,)."""
-
-
-def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, share: float = 1.0) -> Gaps:
+def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, share: float = 1.0) -> "Gaps":
     """Compare each row with the frequency among all others; drop rows without neighbours, or take 0 for theirs.
 
     The share is what `share_of_rows` returns.
@@ -42,7 +32,7 @@ def plain_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool, sh
     return PlainGaps(sums.leave_one_out, positions, norm, _least(sums, positions, share), combine)
 
 
-def grid_gaps(sums: Sums, grid: FloatArray, norm: float, *, share: float) -> Gaps:
+def grid_gaps(sums: Sums, grid: FloatArray, norm: float, *, share: float) -> "PlainGaps":
     """Compare equidistant points with the frequency around them, weighted by the density there."""
     shares = np.ones((len(grid), 1))
     shares[[0, -1]] = 0.5  # The trapezium rule; the distance of the points cancels.
@@ -135,3 +125,7 @@ class PlainGaps:
     def _block(self) -> int:
         """Columns to work on at a time, in bounded memory."""
         return max(1, BLOCK_CELLS // len(self.targets))
+
+
+Gaps: TypeAlias = RowGaps | PlainGaps
+"""Mean gaps for columns of weights or of labels."""

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant._border.numerals import as_given, decimals
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import IntArray
 from calibrant.exceptions import InputError
 from calibrant.results import TreeDiagram
 
@@ -54,19 +53,14 @@ def draw_tree(tree: "ProbabilityTree", feature_names: Sequence[str] | None = Non
     ├─ yes: leaf 0, ham 2 (0.667), spam 1 (0.333): ham
     └─ no: leaf 1, ham 0 (0.000), spam 2 (1.000): spam
     """
-    check_is_fitted(tree)
-    names = feature_names_of(tree, feature_names)
-    numbers = leaf_numbers(tree.tree_)
-    splits = tree.tree_.tree_
-    decisions = tree.classes_[tree.leaf_decisions_]
+    diagram = tree_diagram(tree, feature_names)
     lines = []
     for node, indent, branch in _walk(tree.tree_):
-        leaf = int(numbers[node])
-        if leaf < 0:
-            text = f"{names[splits.feature[node]]} <= {as_given(splits.threshold[node])}?"
-        else:
-            shares = _shares(tree.classes_, tree.leaf_counts_[leaf], tree.leaf_probs_[leaf], digits)
-            text = f"leaf {leaf}, {shares}: {decisions[leaf]}"
+        leaf, text = int(diagram.leaf[node]), diagram.questions[node]
+        if leaf >= 0:
+            entries = zip(diagram.classes, diagram.counts[leaf], diagram.probs[leaf], strict=True)
+            shares = ", ".join(f"{name} {as_given(count)} ({decimals(p, digits)})" for name, count, p in entries)
+            text = f"leaf {leaf}, {shares}: {diagram.decisions[leaf]}"
         lines.append(indent + branch + text)
     return "\n".join(lines)
 
@@ -84,24 +78,16 @@ def _walk(tree: "DecisionTreeClassifier") -> Iterator[tuple[int, str, str]]:
             stack.append((left[node], below, "├─ yes: ", below + "│  "))
 
 
-def feature_names_of(tree: "ProbabilityTree", names: Sequence[str] | None) -> list[str]:
+def _feature_names(tree: "ProbabilityTree", names: Sequence[str] | None) -> list[str]:
     """Return the given names, or those seen in fitting, or x0, x1, ..."""
     if names is None:
-        return [str(name) for name in getattr(tree, "feature_names_in_", _numbered(tree.n_features_in_))]
+        names = getattr(tree, "feature_names_in_", None)
+        return [f"x{i}" for i in range(tree.n_features_in_)] if names is None else [*map(str, names)]
     if len(names) != tree.n_features_in_:
         raise InputError(
             f"feature_names must name the {tree.n_features_in_} features of the tree, but has {len(names)}."
         )
-    return [str(name) for name in names]
-
-
-def _numbered(n_features: int) -> list[str]:
-    return [f"x{i}" for i in range(n_features)]
-
-
-def _shares(classes: NDArray[np.generic], counts: FloatArray, probs: FloatArray, digits: int) -> str:
-    rows = zip(classes.tolist(), counts.tolist(), probs.tolist(), strict=True)
-    return ", ".join(f"{name} {as_given(count)} ({decimals(prob, digits)})" for name, count, prob in rows)
+    return [*map(str, names)]
 
 
 def tree_diagram(tree: "ProbabilityTree", feature_names: Sequence[str] | None = None) -> TreeDiagram:
@@ -127,7 +113,7 @@ def tree_diagram(tree: "ProbabilityTree", feature_names: Sequence[str] | None = 
     ('lottery <= 0.5?', [[2.0, 1.0], [0.0, 2.0]], ('ham', 'spam'))
     """
     check_is_fitted(tree)
-    names = feature_names_of(tree, feature_names)
+    names = _feature_names(tree, feature_names)
     splits = tree.tree_.tree_
     leaf = leaf_numbers(tree.tree_)
     questions = [

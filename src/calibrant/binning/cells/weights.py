@@ -109,30 +109,14 @@ class Masses(NamedTuple):
         return cls(table[:, :2] / ONE, squares)
 
 
-class Stand(NamedTuple):
-    """Rows that stand for those of a cell: `many` of one weight, and one of another weight.
-
-    Attributes
-    ----------
-    many : ndarray
-        How many rows have the first weight.
-    weight : ndarray
-    last : ndarray
-        The weight of the other row; 0 if there is none.
-    """
-
-    many: FloatArray
-    weight: FloatArray
-    last: FloatArray
-
-
-def stand_in(weights: FloatArray, squares: FloatArray) -> Stand:
-    r"""Return the fewest rows that have given sums W of weights and S of squared weights.
+def stand_in(weights: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    r"""Return the fewest rows with given sums W of weights and S of squares: how many of one weight, it, and one other.
 
     Notes
     -----
     These are :math:`m = \lceil W^2 / S \rceil` rows, the effective number rounded up: :math:`m - 1` of weight a and one
-    of weight b with :math:`(m - 1) a + b = W` and :math:`(m - 1) a^2 + b^2 = S`. Rows of equal weight are recovered.
+    of weight b with :math:`(m - 1) a + b = W` and :math:`(m - 1) a^2 + b^2 = S`. Rows of equal weight are recovered;
+    then there is no other row, and b is 0.
 
     Examples
     --------
@@ -148,4 +132,4 @@ def stand_in(weights: FloatArray, squares: FloatArray) -> Stand:
     each = np.where(whole, weights, weights + spread) / divisor
     many = np.where(whole, rows, rows - 1)
     last = np.where(whole, 0.0, weights - many * each)
-    return Stand(many, each, np.where(last > 1e-9 * each, last, 0.0))
+    return many, each, np.where(last > 1e-9 * each, last, 0.0)
