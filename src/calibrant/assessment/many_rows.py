@@ -74,15 +74,9 @@ def _counted(rows: Predictions) -> Line:
 
 
 def with_bounds(metrics: Mapping[str, Estimate], line: Line, scores: Mapping[str, float]) -> dict[str, Estimate]:
-    """Return estimates from cells; the details of parts of scores get upper bounds of their values for the rows.
+    """Return estimates from cells of rows, counted in `line`; details of parts of scores get upper bounds for the rows.
 
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-    line : Line
-        The rows, counted in cells.
-    scores : mapping of str to float
-        Mean scores of the rows, "squared-error" and "log".
+    The mean scores of the rows are "squared-error" and "log".
     """
     found, parts = dict(metrics), line.events_last()
     for name, one in metrics.items():
@@ -94,15 +88,7 @@ def with_bounds(metrics: Mapping[str, Estimate], line: Line, scores: Mapping[str
 
 
 def of_rows(found: Assessment, rows: Predictions, named: Mapping[str, Metric] | None) -> Assessment:
-    """Turn an assessment of the cells of rows into one of the rows.
-
-    Parameters
-    ----------
-    found : Assessment
-    rows : Predictions
-    named : mapping of str to Metric, or None
-        Metrics that were requested by name: those that need single rows are computed from the rows.
-    """
+    """Turn an assessment of the cells of rows into one of the rows; metrics named that need single rows get these."""
     more: Fields = {"settings": {**found.settings, "cells": True, "weighted": rows.is_weighted}}
     if found.metrics:
         wanted = {key: METRICS[key] for key in EXACT if key in found.metrics}

@@ -71,26 +71,10 @@ def examine(
 def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: float = TOLERANCE) -> Verdict:
     """Say whether the predictions are calibrated, in which direction they err, and by how much.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    test : TestResult
-        The test that decides whether something is wrong: an exact one, preferably an `OmnibusTest`, which says what
-        revealed it.
-    size : Size
-        How large the error is.
-    tolerance : float, default=0.02
-        The largest error that does not matter.
-
-    Returns
-    -------
-    Verdict
-
-    Notes
-    -----
-    Whether something is found depends on the p-value alone, and how bad it is on the limits of the error alone: both
-    within the tolerance, both beyond, or neither. For more than two classes the error is that of the confidence; if a
-    class or the runners-up revealed it, the errors of classes against the rest must be within the tolerance as well.
+    Whether something is found depends on the p-value alone, preferably of an `OmnibusTest`, which says what revealed
+    it. How bad it is depends on the limits of the error alone: both within the tolerance, both beyond, or neither. For
+    more than two classes the error is that of the confidence; if a class or the runners-up revealed it, the errors of
+    classes against the rest must be within the tolerance as well.
     """
     is_found = test.pvalue <= LEVEL
     binary = predictions.n_classes == 2

@@ -1,7 +1,6 @@
 """Cox's test: slope and intercept of logistic recalibration."""
 
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -211,18 +210,14 @@ def _line_with_errors(view: Predictions, weights: FloatArray) -> Line:
     (intercept, slope), x = fitted_line(view), kept_log_odds(view)
     fitted = intercept + slope * x
     at = _curvature(fitted, x, weights)
-    pull = weights * _residuals(fitted, view.labels)
+    # Labels minus probabilities, accurate even where a probability rounds to 1.
+    pull = weights * np.where(view.labels == 1, expit(-fitted), -expit(fitted))
     promise = pull.sum() ** 2 / at.level + (pull @ at.centred) ** 2 / at.slope
     if not promise < TOLERANCE or at.slope <= LEAST_CURVATURE * weights.sum():
         raise InputError(UNBOUNDED)
     noise = np.sqrt(weights * at.variance)
     intercept_error = root_sum_of_squares(noise * (1 / at.level - at.centre * at.centred / at.slope))
     return Line(intercept, slope, intercept_error, root_sum_of_squares(noise * at.centred / at.slope))
-
-
-def _residuals(fitted: FloatArray, labels: IntArray) -> FloatArray:
-    """Return labels minus probabilities, accurate even where a probability rounds to 1."""
-    return np.where(labels == 1, expit(-fitted), -expit(fitted))
 
 
 def _null_scales(log_odds: FloatArray, weights: FloatArray) -> FloatArray:
@@ -240,11 +235,5 @@ def _tail(statistic: float, scales: FloatArray) -> float:
     In polar coordinates the squared radius is exponential, and the mean over the angle, a smooth periodic function, is
     the mean over equidistant angles to machine precision.
     """
-    mixture = scales[1] + (scales[0] - scales[1]) * _squared_cosines()
+    mixture = scales[1] + (scales[0] - scales[1]) * np.cos(np.pi * np.arange(4096) / 4096) ** 2
     return float(np.exp(-statistic / (2 * mixture)).mean())
-
-
-@cache
-def _squared_cosines() -> FloatArray:
-    """Return the squared cosines of equidistant angles."""
-    return np.cos(np.pi * np.arange(4096) / 4096) ** 2

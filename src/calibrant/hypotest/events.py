@@ -56,19 +56,17 @@ def _row_moments(data: Data) -> tuple[FloatArray, FloatArray]:
     """Return second and fourth moments of the lengths of residuals, per row."""
     if isinstance(data, Forecasts):
         return np.ones(data.n_samples), np.ones(data.n_samples)
-    second, fourth = _two_class_moments(data) if data.n_classes == 2 else _residual_moments(data.probs)
+    if data.n_classes == 2:
+        second = 2 * label_variances(data)
+        fourth = second * (2 - 3 * second)
+    else:
+        second, fourth = _residual_moments(data.probs)
     return (second, fourth) if data.copies is None else (second / data.copies, fourth / data.copies**3)
 
 
 def label_variances(view: Predictions) -> FloatArray:
     """Return the variance p (1 - p) of each label under calibration, kept with the binary predictions."""
     return view.once("label variances", lambda: view.probs[:, 0] * view.probs[:, 1], of_labels=False)
-
-
-def _two_class_moments(view: Predictions) -> tuple[FloatArray, FloatArray]:
-    """Return the moments of residuals of two classes, from the variance of the label."""
-    second = 2 * label_variances(view)
-    return second, second * (2 - 3 * second)
 
 
 def _residual_moments(probs: FloatArray) -> FloatArray:

@@ -21,6 +21,7 @@ from calibrant.intervals.requirements import (
     UNEQUAL,
     has_clusters,
     has_unequal_weights,
+    rows_of_outcomes,
     too_few_wrong,
     too_thin,
     undetermined,
@@ -178,19 +179,14 @@ def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
     both = (pair.first, pair.second)
     if "sandwich" in pair.metric.methods and (reasons := [r for p in both if (r := undetermined(p, pair.metric))]):
         return reasons[0]
-    if isinstance(pair.metric, SelectiveMetric) and any(_wrong_answers(p, pair.metric) < MANY for p in both):
+    if isinstance(pair.metric, SelectiveMetric) and any(
+        rows_of_outcomes(pair.metric.view(p))[0].observed < MANY for p in both
+    ):
         return FEW_ANSWERS
     missing = [too_few_wrong(p, FEWEST_OF_EITHER) for p in both]
     if not all(missing) and has_gaps:
         missing = [too_thin(pair.metric, p) for p in both]
     return missing[0] if all(missing) else ""
-
-
-def _wrong_answers(predictions: Predictions, metric: SelectiveMetric) -> float:
-    """Return the number of wrong answers; with weights, in units of Kish's effective number."""
-    view = metric.view(predictions)
-    shares = view.weights / view.weights.sum()
-    return round(float(shares @ (view.labels == 0)) / float(shares @ shares), 6)
 
 
 def _of_rows(pair: Pair) -> FloatArray | None:

@@ -148,7 +148,9 @@ def _automatic(metric: Metric, data: object, bootstrap: Bootstrap) -> str | None
             "ConsistencyTest."
         )
     if missing:
-        raise InputError(_refusal(metric, name, missing))
+        raise InputError(
+            f'the coverage of limits of {metric!r} is not known: {missing}; method="{name}" gives limits anyway.'
+        )
     return name
 
 
@@ -158,10 +160,6 @@ def _by_name(method: str, metric: Metric) -> str:
     if method not in (*FOR_ALL, *metric.methods):
         raise InputError(f'method="{method}" does not suit {metric!r}. "auto" chooses one that does, if there is one.')
     return method
-
-
-def _refusal(metric: Metric, method: str, reason: str) -> str:
-    return f'the coverage of limits of {metric!r} is not known: {reason}; method="{method}" gives limits anyway.'
 
 
 class MethodOutcome(NamedTuple):

@@ -25,13 +25,7 @@ RANGE_CELLS = 4 * 10**6
 def assessed_interval(metric: Metric, forecasts: Forecasts, value: float, seed: int) -> Interval | None:
     """Return confidence limits of a metric or why there are none, and its range by chance; None if nothing is known.
 
-    Parameters
-    ----------
-    metric : Metric
-    forecasts : Forecasts
-    value : float
-    seed : int
-        Each range has its own draws, and does not depend on what was drawn before.
+    Each range has its own draws, and does not depend on what was drawn before.
     """
     null, rng = None, np.random.default_rng(seed)
     if has_range(metric, forecasts, NO_RESAMPLING) and _is_quick(metric, forecasts.distribution):

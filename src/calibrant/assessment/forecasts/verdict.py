@@ -42,15 +42,9 @@ HIDDEN = "it differs between forecasts, which the mean over all rows hides"
 
 
 def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> Verdict:
-    """Say whether the forecasts are calibrated, in which direction they err, and by how much.
+    """Say whether the forecasts are calibrated, in which direction they err, and by how much; see `verdict.judge`.
 
-    Parameters
-    ----------
-    worst : Transforms
-        The transforms that the test is about.
-    test : TestResult
-    tolerance : float, default=0.02
-        The largest error that does not matter.
+    The test is about the `worst` transforms.
     """
     is_found = test.pvalue <= LEVEL
     error = float(test.estimate or 0.0)

@@ -1,7 +1,7 @@
 """Evidence from all classes at once and from each of them: the bias, the count and the slope."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
@@ -65,23 +65,24 @@ class ClassEvidence(Evidence):
     @classmethod
     def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
         """Prepare everything that does not depend on the labels."""
-        found = _moments(predictions.probs, weights)
-        centres = found.odds / np.where(found.variances > 0, found.variances, 1.0)
-        spread = found.squares - centres * found.odds
-        least = ROUNDING * found.squares + CONSTANT**2 * found.variances
-        spread = np.where(spread > least, spread, 0.0)
-        scale = float(inverse_deviation(np.array(found.row_variance)))
+        probs = predictions.probs
+        origin = _origin(probs[:ROWS_TRIED], weights[:ROWS_TRIED])
+        (variances, odds, squares, expected, expected_odds), (mean, variance) = _moments(probs, weights, origin)
+        centres = odds / np.where(variances > 0, variances, 1.0)
+        spread = squares - centres * odds
+        spread = np.where(spread > ROUNDING * squares + CONSTANT**2 * variances, spread, 0.0)
+        scale = float(inverse_deviation(variance))
         return cls(
-            probs=predictions.probs,
+            probs=probs,
             weights=weights,
             row_scale=scale,
-            row_mean=scale * found.row_mean,
-            centres=found.origin + centres,
-            slope_means=found.expected_odds - centres * found.expected,
+            row_mean=scale * float(mean),
+            centres=origin + centres,
+            slope_means=expected_odds - centres * expected,
             slope_scales=inverse_deviation(spread),
-            bias_means=found.expected,
-            bias_scales=_bias_scales(found.variances),
-            count_scales=np.sqrt(2 * found.expected) * inverse_deviation(found.variances),
+            bias_means=expected,
+            bias_scales=_bias_scales(variances),
+            count_scales=np.sqrt(2 * expected) * inverse_deviation(variances),
         )
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
@@ -108,34 +109,13 @@ class ClassEvidence(Evidence):
         return totals.astype(float).reshape(n_columns, -1).T
 
 
-class Moments(NamedTuple):
-    """Sums over all rows.
+def _moments(probs: FloatArray, weights: FloatArray, origin: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sums over all rows, one block of rows at a time, without a copy of the matrix.
 
-    Attributes
-    ----------
-    origin : ndarray of shape (K,)
-        Log-odds of a typical row, which are subtracted from all log-odds below.
-    variances, odds, squares : ndarray of shape (K,)
-        Sums of the variances of weighted labels, of these times the log-odds, and times their squares.
-    expected, expected_odds : ndarray of shape (K,)
-        Expected sums of the weights, and of the weighted log-odds, of the labels of a class.
-    row_mean, row_variance : float
-        Mean and variance of the sum of the weighted logarithms of the labels' probabilities.
+    For every class, (5, K): of the variances of weighted labels, of these times the log-odds minus the origin, and
+    times their squares; of the expected weights, and of these times the log-odds. For the weighted logarithms of the
+    labels' probabilities, (2,): of the means, and of the variances.
     """
-
-    origin: FloatArray
-    variances: FloatArray
-    odds: FloatArray
-    squares: FloatArray
-    expected: FloatArray
-    expected_odds: FloatArray
-    row_mean: float
-    row_variance: float
-
-
-def _moments(probs: FloatArray, weights: FloatArray) -> Moments:
-    """Compute the sums one block of rows at a time, without a copy of the matrix."""
-    origin = _origin(probs[:ROWS_TRIED], weights[:ROWS_TRIED])
     width = max(1, BLOCK_CELLS // probs.shape[1])
 
     def block(start: int) -> tuple[FloatArray, FloatArray]:
@@ -154,8 +134,7 @@ def _moments(probs: FloatArray, weights: FloatArray) -> Moments:
     for some, rows in in_order(block, range(0, len(probs), width)):
         by_class += some
         by_row += rows
-    variances, odds, squares, expected, expected_odds = by_class
-    return Moments(origin, variances, odds, squares, expected, expected_odds, float(by_row[0]), float(by_row[1]))
+    return by_class, by_row
 
 
 def _origin(probs: FloatArray, weights: FloatArray) -> FloatArray:

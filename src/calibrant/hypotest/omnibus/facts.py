@@ -164,20 +164,9 @@ def _slope_score(facts: Facts) -> float:
 
 
 def corrected_direction(facts: Facts, deviation: float, plain: str | None) -> str | None:
-    """Return the direction of a slope or a spread, corrected for a wrong mean.
+    """Return the direction of a slope or a spread: the plain one if the mean is right, else that of the deviation.
 
-    Parameters
-    ----------
-    facts : Facts
-    deviation : float
-        `Facts.too_extreme` or `Facts.too_wide`.
-    plain : str or None
-        The direction without that correction, which holds if the mean is right.
-
-    Returns
-    -------
-    str or None
-        None if the deviation is not significant once the mean is corrected.
+    The deviation is `Facts.too_extreme` or `Facts.too_wide`; there is no direction if it is not significant.
     """
     if abs(facts.z) <= SIGNIFICANT_Z:
         return plain
