@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 from calibrant.lab.experiment.config import CHOICES, Config, Network
 from calibrant.lab.experiment.sources import archive_path, fingerprint
-from calibrant.lab.experiment.steps import Kind, Step
+from calibrant.lab.experiment.steps import KINDS, Step
 from calibrant.results import Pipeline
 
 GROUP = 5
 """Number of pipelines that one step compares with the baseline, which is resampled once for all of them."""
-
-ORDER: tuple[Kind, ...] = ("train", "logits-calibration", "logits-test", "fit", "tune", "evaluate", "learn")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +36,9 @@ class SeedPlan:
     def steps(self) -> list[Step]:
         """All steps, each once, in an order in which no step needs a later one."""
         last = (*self.calibration.values(), *self.test.values(), *self.evaluations, *self.learning)
+        order = list(KINDS)
         found = {step.digest: step for end in last for step in end.with_needs()}
-        return sorted(found.values(), key=lambda step: ORDER.index(step.kind))
+        return sorted(found.values(), key=lambda step: order.index(step.kind))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +72,11 @@ def _of_seed(config: Config, seed: int) -> SeedPlan:
     )
 
 
-def _kind(split: str) -> Kind:
-    return "logits-test" if split == "test" else "logits-calibration"
-
-
 def _archived(config: Config, seed: int, split: str) -> dict[str, Step]:
     found = {name: fingerprint(archive_path(config, name, seed), split) for name in config.network_names}
     return {
         name: Step(
-            _kind(split),
+            f"logits-{split}",
             f"seed {seed} {split} logits {name}",
             {"network": name, "seed": seed, "arrays": arrays},
             words=f"reading the {split} logits of {name}{_of(config, seed)}",
@@ -98,7 +93,7 @@ def _predicted(config: Config, seed: int, split: str) -> dict[str, Step]:
     data = {"source": config.data.source, "split_seed": config.data.seed}
     return {
         name: Step(
-            _kind(split),
+            f"logits-{split}",
             f"seed {seed} {split} logits {name}",
             data | {"model": models[name]},
             {"weights": weights[name]},

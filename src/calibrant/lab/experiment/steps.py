@@ -5,30 +5,33 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from calibrant.lab.store import filename
 
 FORMAT = 1
 """Version of the format of the step files; a change invalidates all of them."""
 
-Kind = Literal["train", "logits-calibration", "logits-test", "tune", "fit", "evaluate", "learn"]
 
-SPLITS: Mapping[Kind, str] = {"train": "train", "logits-calibration": "calibration", "logits-test": "test"}
-"""The only split that a step of each kind can use; other steps use the results of these."""
+@dataclass(frozen=True)
+class Kind:
+    """A kind of work: the ending of its files, its relative duration, and the only split that it can use."""
 
-SUFFIXES: Mapping[Kind, str] = {
-    "train": ".pt",
-    "logits-calibration": ".npz",
-    "logits-test": ".npz",
-    "tune": ".npz",
-    "fit": ".json",
-    "evaluate": ".json",
-    "learn": ".json",
+    suffix: str
+    cost: int = 1
+    split: str | None = None
+
+
+KINDS: Mapping[str, Kind] = {
+    "train": Kind(".pt", cost=100, split="train"),
+    "logits-calibration": Kind(".npz", split="calibration"),
+    "logits-test": Kind(".npz", split="test"),
+    "fit": Kind(".json"),
+    "tune": Kind(".npz", cost=4),
+    "evaluate": Kind(".json", cost=20),
+    "learn": Kind(".json"),
 }
-
-COSTS: Mapping[Kind, int] = {"train": 100, "evaluate": 20, "tune": 4}
-"""Relative duration of steps, for the progress bar."""
+"""The kinds of work, each after those whose results it uses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +41,7 @@ class Step:
     Attributes
     ----------
     kind : str
-        The kind of work.
+        A key of `KINDS`.
     name : str
         Unique in the experiment, and part of the file name.
     settings : mapping
@@ -49,7 +52,7 @@ class Step:
         Description of the work, for the progress display.
     """
 
-    kind: Kind
+    kind: str
     name: str
     settings: Mapping[str, Any]
     needs: Mapping[str, "Step"] = field(default_factory=dict)
@@ -69,19 +72,20 @@ class Step:
     @property
     def filename(self) -> str:
         """Name of the file that holds the result."""
-        return filename(self.name, self.digest, SUFFIXES[self.kind])
+        return filename(self.name, self.digest, KINDS[self.kind].suffix)
 
     @property
     def split(self) -> str:
-        """The split whose rows the step uses; an error for a kind that must see none."""
-        if self.kind not in SPLITS:
+        """The split whose rows the step uses; other steps must see none, but use the results of these."""
+        split = KINDS[self.kind].split
+        if split is None:
             raise RuntimeError(f"the step {self.name!r} must not see the splits of the data.")
-        return SPLITS[self.kind]
+        return split
 
     @property
     def cost(self) -> int:
         """Relative share of the progress bar."""
-        return COSTS.get(self.kind, 1)
+        return KINDS[self.kind].cost
 
     def with_needs(self) -> Iterator["Step"]:
         """Yield all steps that this one needs, directly or indirectly, and finally itself."""

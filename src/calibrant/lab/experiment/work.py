@@ -12,7 +12,7 @@ from calibrant.calibrators import calibrate, load, parse, save
 from calibrant.exceptions import InputError
 from calibrant.lab.experiment.config import CHOICES, Config
 from calibrant.lab.experiment.sources import Logits, Splits, archive_path, read_logits
-from calibrant.lab.experiment.steps import Kind, Step
+from calibrant.lab.experiment.steps import Step
 from calibrant.lab.store import Store, pack, pack_json, unpack
 from calibrant.metrics import KdeECE
 from calibrant.predictions import Predictions
@@ -189,7 +189,7 @@ def learn(step: Step, bench: Bench, progress: Progress) -> bytes:
     return pack_json({"values": values, "before": before, "rows": test.n_samples})
 
 
-WORK: Mapping[Kind, Callable[[Step, Bench, Progress], bytes]] = {
+WORK: Mapping[str, Callable[[Step, Bench, Progress], bytes]] = {
     "train": train_network,
     "logits-calibration": logits_of_split,
     "logits-test": logits_of_split,
