@@ -11,7 +11,7 @@ import pytest
 from calibrant.calibrators import TemperatureScaling, save
 from calibrant.cli import main
 from calibrant.lab.datasets import dataset
-from calibrant.lab.experiment import sources
+from calibrant.lab.experiment import archives
 from calibrant.scale import Sketch
 from simulate import calibrated
 
@@ -78,7 +78,7 @@ def fewer_logits(tmp_path, monkeypatch):
         with np.load(path) as arrays:
             fewer = {key: values if key == "classes" else values[::30] for key, values in arrays.items()}
         np.savez(tmp_path / path.name, **fewer)
-    for module in (dataset, sources):
+    for module in (dataset, archives):
         monkeypatch.setattr(module, "logits_folder", lambda: tmp_path)
 
 

@@ -103,14 +103,15 @@ class TestIdx:
         ("content", "message"),
         [
             (b"", "begins with b''"),
-            (b"\1\0\x08\1\0\0\0\1\7", "two zero bytes"),
-            (idx([1, 2], kind=0x0D), "type 0x0D"),
-            (b"\0\0\x08\0", "at least one axis"),
-            (b"\0\0\x08\3\0\0\0\2", "ends inside the lengths of its 3 axes"),
-            (idx([1, 2, 3])[:-1], "announces 3 values, but there are 2"),
-            (idx([1, 2, 3]) + b"\0", "announces 3 values, but there are more"),
+            (b"\1\0\x08\1\0\0\0\1\7", r"must begin with b'\\x00\\x00\\x08' .* but begins with b'\\x01\\x00\\x08\\x01'"),
+            (idx([1, 2], kind=0x0D), r"begins with b'\\x00\\x00\\r\\x01'"),
+            (b"\0\0\x08\0", r"lengths of the axes, here \(\)"),
+            (b"\0\0\x08\3\0\0\0\2", r"begins with b'\\x00\\x00\\x08\\x03'.* lengths of the axes, here \(2,\)"),
+            (b"\0\0\x08\1\0\0", r"lengths of the axes, here \(\)"),
+            (idx([1, 2, 3])[:-1], r"here \(3,\).* but there are 2"),
+            (idx([1, 2, 3]) + b"\0", r"here \(3,\).* but there are 4"),
             (b"\0\0\x08\2\xff\xff\xff\xff\xff\xff\xff\xff", "1 to 268435456 values"),
-            (b"\0\0\x08\1\0\0\0\0", "1 to 268435456 values"),
+            (b"\0\0\x08\1\0\0\0\0", r"here \(0,\), and 1 to 268435456 values"),
         ],
     )
     def test_refuses_other_content(self, tmp_path, content, message):

@@ -11,7 +11,6 @@ from calibrant.lab.datasets import load_dataset
 from calibrant.lab.datasets.dataset import Split
 from calibrant.lab.experiment import load_result, read_config, run, status, work
 from calibrant.lab.experiment.plan import make_plan
-from calibrant.lab.experiment.sources import Splits
 from calibrant.lab.store import Store, is_running, locked
 from experiment_cases import TRAINED, outputs, write_config, write_logits
 
@@ -53,7 +52,8 @@ def test_networks_do_not_depend_on_the_number_of_threads(tmp_path):
     step, before, found = SimpleNamespace(settings=settings, needs={}), torch.get_num_threads(), set()
     for n_threads in (1, 2, 4):
         bench = SimpleNamespace(
-            splits=SimpleNamespace(take=lambda *_: split, classes=range(10)),
+            split=lambda _: split,
+            data=SimpleNamespace(classes=range(10)),
             store=SimpleNamespace(checkpoint=lambda _, n=n_threads: tmp_path / str(n)),
         )
         torch.set_num_threads(n_threads)
@@ -147,16 +147,16 @@ def test_a_poisoned_test_split_leaves_every_other_step_as_it_was(tmp_path):
 
 def test_every_step_has_its_own_split_or_none(tmp_path):
     config = read_config(write_config(tmp_path, TRAINED))
-    data, splits = load_dataset("digits"), Splits(config.data)
+    data, bench = load_dataset("digits"), work.Bench(config, Store(tmp_path))
     own = {"train": data.train, "logits-calibration": data.calibration, "logits-test": data.test}
     steps = make_plan(config).steps
     assert {step.kind for step in steps} == {*own, "fit", "tune", "evaluate"}
     for step in steps:
         if step.kind in own:
-            assert np.array_equal(splits.take(step).inputs, own[step.kind].inputs)
+            assert np.array_equal(bench.split(step).inputs, own[step.kind].inputs)
         else:
             with pytest.raises(RuntimeError, match="must not see the splits"):
-                splits.take(step)
+                bench.split(step)
 
 
 def test_two_runs_do_not_share_a_folder(small):

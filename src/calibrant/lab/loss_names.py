@@ -9,20 +9,7 @@ from calibrant.exceptions import InputError
 def split_loss(
     name: str, losses: Collection[str], penalties: Collection[str]
 ) -> tuple[str, tuple[tuple[str, float], ...]]:
-    """Return the loss in a name, and its penalties with their weights.
-
-    Parameters
-    ----------
-    name : str
-        A loss, or a loss and penalties joined by plus signs. A penalty may have a weight and an asterisk before it; the
-        default weight is 1.
-    losses, penalties : collections of str
-        The known names.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown, or a weight is not a positive number.
+    """Return the loss in a name, and its penalties with their weights, which are 1 by default.
 
     Examples
     --------
@@ -39,19 +26,15 @@ def split_loss(
 
 
 def _penalty(text: str, name: str, penalties: Collection[str]) -> tuple[str, float]:
-    weight, _, penalty = text.rpartition("*")
+    given, _, penalty = text.rpartition("*")
     if penalty not in penalties:
         raise InputError(
             f"a penalty added to a loss must be one of {', '.join(penalties)}, but is {penalty!r:.80} in {name!r:.80}."
         )
-    return penalty, _weight(weight, name) if "*" in text else 1.0
-
-
-def _weight(text: str, name: str) -> float:
     try:
-        weight = float(text)
+        weight = float(given if "*" in text else 1)
     except ValueError:
         weight = math.nan
     if not 0 < weight < math.inf:
-        raise InputError(f"the weight of a penalty must be a positive number, but is {text!r:.80} in {name!r:.80}.")
-    return weight
+        raise InputError(f"the weight of a penalty must be a positive number, but is {given!r:.80} in {name!r:.80}.")
+    return penalty, weight

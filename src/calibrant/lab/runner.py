@@ -32,17 +32,10 @@ def complete(
 ) -> None:
     """Compute units in order and store their results; a run that is stopped loses only the units in progress.
 
-    Parameters
-    ----------
-    todo : sequence of Unit
-        The missing or damaged units, see `Store.missing`. Without workers, a unit may need those before it.
-    store : Store
-    compute : callable
-        Returns the content of a unit's file. For workers, it must be defined at the top level of a module.
-    tell : callable
-        Called with each completed unit and its duration in seconds.
-    jobs : int
-        Number of worker processes, each with one thread; 0 computes in this process.
+    `todo` are the missing or damaged units, see `Store.missing`. `compute` returns the content of a unit's file, and
+    `tell` is called with each completed unit and its duration in seconds. `jobs` are worker processes, each with one
+    thread; for them, `compute` must be defined at the top level of a module. With 0, all is computed in this process,
+    and a unit may need those before it.
     """
     if jobs == 0:
         for unit in todo:

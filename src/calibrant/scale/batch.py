@@ -27,24 +27,13 @@ _PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
 
 
 class Batch(NamedTuple):
-    """The rows that are kept, and how many are not.
+    """The rows that are kept, and how many are not."""
 
-    Attributes
-    ----------
-    probs : ndarray of shape (n,) or (n, K)
-        Probabilities of class 1, in single or double precision, or of all of more than two classes.
-    labels : ndarray of shape (n,)
-    n_missing : int
-    n_outside : int
-    units : ndarray of shape (n,) or None
-        Weights in units of 2^-20; None if all are 1.
-    """
-
-    probs: FloatArray
+    probs: FloatArray  # Of class 1, (n,), in single or double precision, or of all of more than two classes, (n, K).
     labels: IntArray
     n_missing: int = 0
     n_outside: int = 0
-    units: IntArray | None = None
+    units: IntArray | None = None  # Weights in units of 2^-20; None if all are 1.
 
 
 def clean(

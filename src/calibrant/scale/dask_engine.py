@@ -111,12 +111,7 @@ def local_cluster(**settings: object) -> Any:
     """Return workers of one thread each on this machine, without a dashboard.
 
     The scheduler opens a port for its pages nevertheless: by default 8787, with a warning if that is taken. Here it is
-    any free port, which only this machine can reach.
-
-    Parameters
-    ----------
-    **settings
-        Further settings of `distributed.LocalCluster`.
+    any free port, which only this machine can reach. `settings` are further ones of `distributed.LocalCluster`.
     """
     pages = {"dashboard_address": "127.0.0.1:0"}
     own = {"threads_per_worker": 1, "dashboard_address": None, "scheduler_kwargs": pages}

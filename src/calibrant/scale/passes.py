@@ -42,11 +42,7 @@ NO_LOSS = 1e-9
 class Pass:
     """Sums over rows at given parameters of a softmax of affine scores, which can be added like sketches.
 
-    Parameters
-    ----------
-    classes : sequence
-    parameters : ndarray of shape (K, 2) or (K, K + 1)
-        Factors of log-probabilities, of a class's own or of all, and an intercept.
+    Parameters, (K, 2) or (K, K + 1), are factors of log-probabilities, of a class's own or of all, and an intercept.
     """
 
     def __init__(self, classes: Sequence[Hashable], parameters: FloatArray) -> None:

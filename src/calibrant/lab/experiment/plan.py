@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from calibrant.lab.experiment.archives import archive_path, fingerprint
 from calibrant.lab.experiment.config import CHOICES, Config, Network
-from calibrant.lab.experiment.sources import archive_path, fingerprint
 from calibrant.lab.experiment.steps import KINDS, Step
 from calibrant.results import Pipeline
 
@@ -14,23 +14,13 @@ GROUP = 5
 
 @dataclass(frozen=True, eq=False)
 class SeedPlan:
-    """The steps of one seed.
-
-    Attributes
-    ----------
-    seed : int
-    test, calibration : mapping of str to Step
-        The logits of each network.
-    evaluations : tuple of Step
-    learning : tuple of Step
-        Ordered by calibrator, then by size.
-    """
+    """The steps of one seed."""
 
     seed: int
-    calibration: Mapping[str, Step]
+    calibration: Mapping[str, Step]  # The logits of each network.
     test: Mapping[str, Step]
     evaluations: tuple[Step, ...]
-    learning: tuple[Step, ...]
+    learning: tuple[Step, ...]  # Ordered by calibrator, then by size.
 
     @property
     def steps(self) -> list[Step]:

@@ -12,7 +12,6 @@ from calibrant.lab.experiment.config import Config
 from calibrant.lab.experiment.output import RESULTS, write_outputs
 from calibrant.lab.experiment.plan import Plan, make_plan
 from calibrant.lab.experiment.read import CONFIG, as_content, read_config, read_stored
-from calibrant.lab.experiment.sources import Splits
 from calibrant.lab.experiment.steps import Step
 from calibrant.lab.experiment.summary import summarise
 from calibrant.lab.experiment.work import WORK, Bench
@@ -90,7 +89,7 @@ def status(folder: str | os.PathLike[str]) -> ExperimentStatus:
 
 
 def _complete(plan: Plan, store: Store, progress: Progress, note: Callable[[str], None]) -> None:
-    bench, times = Bench(plan.config, store, Splits(plan.config.data)), _times(store.folder)
+    bench, times = Bench(plan.config, store), _times(store.folder)
     todo = store.missing(plan.steps)
     total, left = (sum(step.cost for step in steps) for steps in (plan.steps, todo))
     starts = accumulate((step.cost for step in todo), initial=total - left)

@@ -36,27 +36,13 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A unit of work.
+    """A unit of work."""
 
-    Attributes
-    ----------
-    kind : str
-        A key of `KINDS`.
-    name : str
-        Unique in the experiment, and part of the file name.
-    settings : mapping
-        Everything that determines the result, except the steps that it needs; plain values.
-    needs : mapping of str to Step
-        Steps whose results are used, by their role.
-    words : str
-        Description of the work, for the progress display.
-    """
-
-    kind: str
-    name: str
-    settings: Mapping[str, Any]
-    needs: Mapping[str, "Step"] = field(default_factory=dict)
-    words: str = ""
+    kind: str  # A key of `KINDS`.
+    name: str  # Unique in the experiment, and part of the file name.
+    settings: Mapping[str, Any]  # Everything that determines the result, except the steps that it needs; plain values.
+    needs: Mapping[str, "Step"] = field(default_factory=dict)  # Steps whose results are used, by their role.
+    words: str = ""  # Description of the work, for the progress display.
 
     @cached_property
     def digest(self) -> str:

@@ -14,20 +14,11 @@ REQUIRED = object()
 
 @dataclass
 class Table:
-    """A table of a TOML file.
-
-    Attributes
-    ----------
-    content : mapping
-    where : str
-        The start of error messages: the file, and the name of the table if it has one.
-    read : set of str
-        Keys that were asked for; `finish` refuses all others.
-    """
+    """A table of a TOML file."""
 
     content: Mapping[str, object]
-    where: str
-    read: set[str] = field(default_factory=set)
+    where: str  # The start of error messages: the file, and the name of the table if it has one.
+    read: set[str] = field(default_factory=set)  # Keys that were asked for; `finish` refuses all others.
 
     def refuse(self, key: str, required: str, found: object) -> NoReturn:
         """Raise the error about a value."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,8 @@ from calibrant._border.types import Progress
 from calibrant.advice.cross_fit import cross_fit, draw_folds, fitted
 from calibrant.calibrators import calibrate, load, parse, save
 from calibrant.exceptions import InputError
+from calibrant.lab.experiment.archives import Logits, archive_path, read_logits
 from calibrant.lab.experiment.config import CHOICES, Config
-from calibrant.lab.experiment.sources import Logits, Splits, archive_path, read_logits
 from calibrant.lab.experiment.steps import Step
 from calibrant.lab.store import Store, pack, pack_json, unpack
 from calibrant.metrics import KdeECE
@@ -20,6 +21,8 @@ from calibrant.results import as_record
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from calibrant.lab.datasets import Dataset, Split
 
 GRID = 51
 """Number of points of a reliability curve."""
@@ -30,12 +33,23 @@ THREADS = 1
 
 @dataclass(eq=False)
 class Bench:
-    """The resources of steps: the config, the results of other steps, and the splits of the data."""
+    """The resources of steps: the config, the results of other steps, and the data set."""
 
     config: Config
     store: Store
-    splits: Splits
     predictions_read: dict[str, Predictions] = field(default_factory=dict)
+
+    @cached_property
+    def data(self) -> "Dataset":
+        """The data set, which is loaded on first use."""
+        from calibrant.lab import datasets
+
+        data = self.config.data
+        return datasets.load_dataset(data.source, folder=data.folder, seed=data.seed)
+
+    def split(self, step: Step) -> "Split":
+        """Return the split of a step, the only one that it can have."""
+        return getattr(self.data, step.split)
 
     def predictions(self, step: Step) -> Predictions:
         """Return the predictions of a step that stores logits or probabilities; cached, as many steps need them."""
@@ -53,7 +67,7 @@ def train_network(step: Step, bench: Bench, progress: Progress) -> bytes:
     from calibrant.lab import training
     from calibrant.lab.training.checkpoint import as_bytes
 
-    split = bench.splits.take(step)
+    split = bench.split(step)
     model = _network(step.settings["model"], split.inputs.shape[1:], bench, step.settings["seed"])
     if "start" in step.needs:
         _load(model, step.needs["start"], bench)
@@ -67,7 +81,7 @@ def train_network(step: Step, bench: Bench, progress: Progress) -> bytes:
 def _network(model: str, shape: tuple[int, ...], bench: Bench, seed: int) -> "nn.Module":
     from calibrant.lab import training
 
-    return training.MODELS[model](shape, len(bench.splits.classes), rng=seed)
+    return training.MODELS[model](shape, len(bench.data.classes), rng=seed)
 
 
 def _load(model: "nn.Module", step: Step, bench: Bench) -> None:
@@ -85,12 +99,12 @@ def logits_of_split(step: Step, bench: Bench, _: Progress) -> bytes:
         from calibrant.lab.training import predict_logits
         from calibrant.lab.training.models import threaded
 
-        rows = bench.splits.take(step)
+        rows = bench.split(step)
         model = _network(step.settings["model"], rows.inputs.shape[1:], bench, 0)
         _load(model, step.needs["weights"], bench)
         with threaded(THREADS):
             logits = predict_logits(model, rows.inputs)
-        found = Logits(logits, rows.labels, np.array(bench.splits.classes))
+        found = Logits(logits, rows.labels, np.array(bench.data.classes))
     return pack(found._asdict())
 
 

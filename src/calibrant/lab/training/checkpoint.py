@@ -23,37 +23,17 @@ _SEAL_BYTES = 32
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """The state of a training after an epoch. Random numbers are a function of the seed and the epoch.
+    """The state of a training after an epoch. Random numbers are a function of the seed and the epoch."""
 
-    Attributes
-    ----------
-    settings : str
-        Digest of everything that determines the weights.
-    epochs : tuple of Epoch
-        The completed epochs.
-    model, optimizer : dict
-        The states of the network and the optimiser.
-    best : dict or None
-        The state of the network after the best epoch, if the schedule keeps that one.
-    """
-
-    settings: str
+    settings: str  # Digest of everything that determines the weights.
     epochs: tuple[Epoch, ...]
     model: dict[str, Tensor]
     optimizer: dict[str, object]
-    best: dict[str, Tensor] | None
+    best: dict[str, Tensor] | None  # The network after the best epoch, if the schedule keeps that one.
 
     def write(self, path: Path) -> None:
         """Replace the file by this checkpoint, completely or not at all."""
-        payload = as_bytes(
-            {
-                "settings": self.settings,
-                "epochs": [astuple(epoch) for epoch in self.epochs],
-                "model": self.model,
-                "optimizer": self.optimizer,
-                "best": self.best,
-            }
-        )
+        payload = as_bytes(vars(self) | {"epochs": [astuple(epoch) for epoch in self.epochs]})
         with write_atomically(path) as file:
             file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
 
@@ -61,10 +41,7 @@ class Checkpoint:
 def read_checkpoint(path: Path, settings: str) -> Checkpoint | None:
     """Return the checkpoint in a file, or None, so that training starts again, if it is missing, empty or damaged.
 
-    Raises
-    ------
-    InputError
-        If the file is a checkpoint of other settings, or not a checkpoint; it is not overwritten.
+    A checkpoint of other settings, or what is no checkpoint, is refused, and not overwritten.
     """
     if not path.exists():
         return None

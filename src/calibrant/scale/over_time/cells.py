@@ -20,24 +20,13 @@ Map = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows of a period, gathered in cells of nearly equal predictions.
+    """Rows of a period, gathered in cells of nearly equal predictions."""
 
-    Attributes
-    ----------
-    log_odds : ndarray of shape (n_cells,)
-        Log-odds of the mean prediction of the cell's own rows: neither the middle of the cell nor the mean of another
-        day.
-    count, events : ndarray of shape (n_cells,)
-        Rows, and those in which the event happened.
-    n_certain, n_refuted : int
-        Rows predicted as exactly 0 or 1, which are in no cell, and those of them that were wrong.
-    """
-
-    log_odds: FloatArray
-    count: FloatArray
-    events: FloatArray
-    n_certain: int = 0
-    n_refuted: int = 0
+    log_odds: FloatArray  # Of the mean prediction of a cell's own rows: not of its middle, or the mean of another day.
+    count: FloatArray  # Rows of each cell.
+    events: FloatArray  # Those in which the event happened.
+    n_certain: int = 0  # Rows predicted as exactly 0 or 1, which are in no cell.
+    n_refuted: int = 0  # Those of them that were wrong.
 
     @cached_property
     def n_rows(self) -> int:

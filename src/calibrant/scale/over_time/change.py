@@ -54,13 +54,7 @@ class FoundRepair(NamedTuple):
 
 
 def find_repair(fitted: list[Cells], later: list[Cells]) -> FoundRepair:
-    """Return the simplest repair whose score is near the best.
-
-    Parameters
-    ----------
-    fitted, later : list of Cells
-        Days to fit repairs to, and days to judge them on.
-    """
+    """Return the simplest repair whose score is near the best, fitted to some days and judged on others."""
     on, after = merged(fitted), merged(later)
     found: dict[str, tuple[Map, RepairCandidate]] = {}
     for name, (repair, n_parameters) in _repairs(on).items():
@@ -129,14 +123,7 @@ def describe(found: FoundRepair, before: Line | None) -> dict[str, Any]:
 def describe_change(stream: Stream, when: When, names: list[str], later_log_e: float | None = None) -> Change:
     """Return direction, size and repair of a change.
 
-    Parameters
-    ----------
-    stream : Stream
-    when : When
-    names : list of str
-        Of all days.
-    later_log_e : float, optional
-        The largest evidence of a watch that begins after the end of a change that has passed.
+    If it has passed, `later_log_e` is the largest evidence of a watch that begins after its end.
     """
     shifts, slopes = stream.alternatives.lines().T
     end = when.until + 1

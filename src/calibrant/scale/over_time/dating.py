@@ -12,37 +12,19 @@ SURE = 0.95
 
 
 class When(NamedTuple):
-    """Indices of days, and the probability that the change lasts.
-
-    Attributes
-    ----------
-    alarm, peak : int
-        The alarm, and the largest evidence from then on.
-    since, earliest, latest : int
-        The most likely first day of the change, and its range.
-    until : int
-        The most likely last day of a change that has passed; otherwise the last day of all.
-    lasts : float
-        Probability that the change, or another that followed it, lasts up to the last day of all.
-    """
+    """Indices of days, and the probability that the change lasts."""
 
     alarm: int
-    peak: int
-    since: int
+    peak: int  # The largest evidence from the alarm on.
+    since: int  # The most likely first day of the change; its range follows.
     earliest: int
     latest: int
-    until: int
-    lasts: float
+    until: int  # The most likely last day of a change that has passed; otherwise the last day of all.
+    lasts: float  # Probability that the change, or another that followed it, lasts up to the last day of all.
 
 
 def date_change(stream: Stream, alarm: int, peak: int) -> When:
     r"""Return when a change began and whether it has passed, by the likelihood of every first and last day.
-
-    Parameters
-    ----------
-    stream : Stream
-    alarm, peak : int
-        The day of the alarm, and the day from then on with the largest evidence.
 
     Notes
     -----

@@ -23,24 +23,12 @@ RECOGNISED = 20
 
 
 class Streams(NamedTuple):
-    """What is watched.
+    """What is watched."""
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the days.
-    days : dict
-        The cells of all days, of each event that is watched.
-    reference : dict
-        The cells of the reference, of each event; empty without one.
-    top_label : bool
-        Whether the event is that the predicted class is right.
-    """
-
-    names: list[str]
-    days: dict[str, list[Cells]]
-    reference: dict[str, Cells]
-    top_label: bool
+    names: list[str]  # Of the days.
+    days: dict[str, list[Cells]]  # Of each event that is watched.
+    reference: dict[str, Cells]  # Of each event; empty without a reference.
+    top_label: bool  # Whether the event is that the predicted class is right.
 
 
 def as_day(given: GivenDay, name: str) -> Day:

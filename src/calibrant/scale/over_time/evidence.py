@@ -103,18 +103,10 @@ Start = SpreadStart | FirstDay
 
 
 class Evidence(NamedTuple):
-    """Evidence after every day.
+    """Logarithms of the e-process after every day, and of what each alternative contributes to it."""
 
-    Attributes
-    ----------
-    log_e : ndarray of shape (n_days, ...)
-        Logarithm of the e-process.
-    log_parts : ndarray of shape (n_days, ..., n_alternatives)
-        Logarithms of what each alternative contributes to it.
-    """
-
-    log_e: FloatArray
-    log_parts: FloatArray
+    log_e: FloatArray  # (n_days, ...)
+    log_parts: FloatArray  # (n_days, ..., n_alternatives)
 
 
 def accumulate(log_factors: FloatArray, stakes: FloatArray) -> Evidence:

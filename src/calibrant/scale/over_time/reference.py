@@ -50,14 +50,6 @@ class Safe(NamedTuple):
 def safe_evidence(days: list[Cells], log_likelihoods: FloatArray, stakes: FloatArray, ellipse: Ellipse) -> Safe:
     r"""Return after every day the least evidence against any line of the ellipse.
 
-    Parameters
-    ----------
-    days : list of Cells
-    log_likelihoods : ndarray of shape (n_days, n_alternatives)
-        Log-likelihood of every day under every alternative.
-    stakes : ndarray of shape (n_days,)
-    ellipse : Ellipse
-
     Notes
     -----
     For a line :math:`\theta`, :math:`E_t(\theta) = \sum_{s \le t} g_s \frac1K \sum_k \prod_{u=s}^t q_{ku} / p_{\theta
@@ -86,21 +78,11 @@ def _before(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What has been seen until one day, as a function on the disc.
+    """What has been seen until one day, as a function on the disc."""
 
-    Attributes
-    ----------
-    surfaces : ndarray of shape (n_days, n_coefficients)
-        Log-likelihood of the lines, on the rows from each day on.
-    starts : ndarray of shape (n_days,)
-        Log-likelihood of the alternatives on the same rows, with the stake.
-    idle : float
-        Logarithm of what is not staked yet.
-    """
-
-    surfaces: FloatArray
-    starts: FloatArray
-    idle: float
+    surfaces: FloatArray  # Log-likelihood of the lines, on the rows from each day on, (n_days, n_coefficients).
+    starts: FloatArray  # Log-likelihood of the alternatives on the same rows, with the stake, (n_days,).
+    idle: float  # Logarithm of what is not staked yet.
 
     def __call__(self, v: FloatArray) -> Curve:
         """Return the log-evidence against the line at v, with its derivatives."""

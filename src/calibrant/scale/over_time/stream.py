@@ -13,36 +13,17 @@ from calibrant.scale.over_time.reference import Ellipse, Safe, safe_evidence
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Days of one event, and the evidence that they have collected.
+    """Days of one event, and the evidence that they have collected."""
 
-    Attributes
-    ----------
-    days : list of Cells
-        As predicted.
-    expected : list of Cells
-        As expected: as predicted, or as the line of the reference period says.
-    alternatives : CoxAlternatives
-        What evidence is collected for.
-    start : SpreadStart or FirstDay
-        How the stake is spread over the days.
-    ellipse : Ellipse or None
-        That line, and all others that the reference period does not contradict.
-    log_likelihoods : ndarray of shape (n_days, n_alternatives)
-    log_e, log_plugin : ndarray of shape (n_days,)
-        The valid evidence, and that against `expected` as if it were known; the same without a reference.
-    opposed : ndarray of shape (n_days, 2)
-        The line that the valid evidence of each day is against.
-    """
-
-    days: list[Cells]
-    expected: list[Cells]
+    days: list[Cells]  # As predicted.
+    expected: list[Cells]  # As predicted, or as the line of the reference period says.
     alternatives: CoxAlternatives
     start: Start
-    ellipse: Ellipse | None
-    log_likelihoods: FloatArray
-    log_e: FloatArray
-    log_plugin: FloatArray
-    opposed: FloatArray
+    ellipse: Ellipse | None  # That line, and all others that the reference period does not contradict.
+    log_likelihoods: FloatArray  # Of each day under each alternative, (n_days, n_alternatives).
+    log_e: FloatArray  # The valid evidence after each day, (n_days,).
+    log_plugin: FloatArray  # That against `expected` as if it were known; the same without a reference.
+    opposed: FloatArray  # The line that the valid evidence of each day is against, (n_days, 2).
 
     @property
     def line(self) -> Line | None:

@@ -1,10 +1,8 @@
-"""Read inputs and logits; a step can only have the split of its kind."""
+"""Archives of logits, as sources of an experiment that trains no network."""
 
 import zipfile
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +11,6 @@ from calibrant.exceptions import InputError
 from calibrant.io import printable
 from calibrant.lab.datasets.dataset import logits_folder
 from calibrant.lab.experiment.config import Config, Data
-from calibrant.lab.experiment.steps import Step
-
-if TYPE_CHECKING:
-    from calibrant.lab.datasets import Dataset, Split
 
 PARTS = ("calibration_logits", "calibration_labels", "test_logits", "test_labels")
 
@@ -27,28 +21,6 @@ class Logits(NamedTuple):
     logits: NDArray[np.generic]
     labels: NDArray[np.generic]
     classes: NDArray[np.generic]
-
-
-@dataclass(frozen=True, eq=False)
-class Splits:
-    """The splits of a data set, which is loaded on first use."""
-
-    data: Data
-
-    @cached_property
-    def _dataset(self) -> "Dataset":
-        from calibrant.lab import datasets
-
-        return datasets.load_dataset(self.data.source, folder=self.data.folder, seed=self.data.seed)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the classes."""
-        return tuple(map(str, self._dataset.classes))
-
-    def take(self, step: Step) -> "Split":
-        """Return the split of a step."""
-        return getattr(self._dataset, step.split)
 
 
 def archive_path(config: Config, network: str, seed: int) -> Path:
