@@ -129,22 +129,13 @@ TOGETHER = 2**16
 
 @dataclass(frozen=True, eq=False)
 class ClassEvents:
-    """Sums over the events in the bins of every class, for given labels, in one pass over the rows for all classes.
-
-    Parameters
-    ----------
-    cells : ndarray of int of shape (n, K)
-        For each row and class, the bin of the row, where the bins of all classes are numbered in sequence; `starts[-1]`
-        if it is outside every bin.
-    starts : ndarray of int of shape (K + 1,)
-        Where the bins of each class begin.
-    values : sequence of ndarray of shape (n, K) or (n, 1)
-        For each of several sums, what a row adds to it if the class is its label.
-    """
+    """Sums over the events in the bins of every class, for given labels, in one pass over the rows for all classes."""
 
     cells: IntArray
-    starts: IntArray
+    """The bin of each row for each class, (n, K), numbered in sequence over all classes; `starts[-1]` if in none."""
+    starts: IntArray  # (K + 1,): where the bins of each class begin.
     values: Sequence[FloatArray]
+    """For each of several sums, what a row adds to it if the class is its label, (n, K) or (n, 1)."""
 
     @classmethod
     def of(cls, cuts: Sequence[Cells], values: Sequence[FloatArray]) -> Self:

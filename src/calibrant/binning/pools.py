@@ -16,24 +16,13 @@ from calibrant.predictions import Predictions
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """Sums over the rows of each distinct prediction that has weight, in ascending order.
+    """Sums over the rows of each of m distinct predictions that has weight, in ascending order."""
 
-    Attributes
-    ----------
-    mass : ndarray of shape (m,)
-        Sum of the weights.
-    predicted : ndarray of shape (m,)
-        Sum of the weighted predictions.
-    hits : ndarray of shape (m,)
-        Sum of the weighted labels.
-    fixed : dict
-        Results that depend on weights and predictions alone, shared by the pools of other labels.
-    """
-
-    mass: FloatArray
-    predicted: FloatArray
-    hits: FloatArray
+    mass: FloatArray  # Sum of the weights.
+    predicted: FloatArray  # Sum of the weighted predictions.
+    hits: FloatArray  # Sum of the weighted labels.
     fixed: dict[Hashable, object] = field(default_factory=dict)
+    """Results that depend on weights and predictions alone, shared by the pools of other labels."""
 
     @classmethod
     def of(cls, view: Predictions) -> Self:
@@ -93,18 +82,11 @@ class Pools:
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """The order of predictions: sorted once, used for many weights.
+    """The order of predictions: sorted once, used for many weights."""
 
-    Parameters
-    ----------
-    order : ndarray of shape (n,)
-        The rows in ascending order of the predictions.
-    starts : ndarray of shape (m,)
-        Where each distinct prediction begins in this order. Predictions that agree to 12 decimals are equal.
-    """
-
-    order: NDArray[np.intp]
+    order: NDArray[np.intp]  # (n,): the rows in ascending order of the predictions.
     starts: NDArray[np.intp]
+    """Where each distinct prediction begins in this order, (m,). Predictions that agree to 12 decimals are equal."""
 
     @staticmethod
     def of_view(view: Predictions) -> "Ties":

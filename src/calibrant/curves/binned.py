@@ -24,22 +24,13 @@ BLOCK_CELLS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Predicted probabilities of m events, whether they happened, and the bin of each.
+    """Predicted probabilities of m events, whether they happened, and the bin of each."""
 
-    Attributes
-    ----------
-    positions, events : ndarray of shape (n, m)
-    weights : ndarray of shape (n,)
-    cuts : list of m Bins
-    copies : ndarray of shape (n,) or None
-        How many rows each stands for, if not one.
-    """
-
-    positions: FloatArray
-    events: NDArray[np.bool_]
-    weights: FloatArray
+    positions: FloatArray  # (n, m)
+    events: NDArray[np.bool_]  # (n, m)
+    weights: FloatArray  # (n,)
     cuts: list[Bins]
-    copies: FloatArray | None = None
+    copies: FloatArray | None = None  # (n,): how many rows each stands for, if not one.
 
     @classmethod
     def of(cls, positions: FloatArray, events: NDArray[np.bool_], weights: FloatArray, bins: Binning) -> "Columns":
@@ -146,25 +137,14 @@ def _drawn(
 
 @dataclass(frozen=True, eq=False)
 class _Totals:
-    """The sums from which the curves of several columns are made.
-
-    Attributes
-    ----------
-    cuts : list of Bins
-        The bins of each column.
-    sums : tuple of six arrays
-        Sums in the bins of all columns, in sequence: weights, rows, relative weights, their squares, weighted
-        predictions, weighted events.
-    histograms : list of OutcomeHistogram
-    largest, relative : float
-        The largest weight, and the sum of the weights divided by it.
-    """
+    """The sums from which the curves of several columns are made."""
 
     cuts: list[Bins]
     sums: tuple[FloatArray, ...]
+    """In the bins of all columns: weights, rows, relative weights, their squares, weighted predictions and events."""
     histograms: list[OutcomeHistogram]
-    largest: float
-    relative: float
+    largest: float  # The largest weight.
+    relative: float  # The sum of the weights divided by it.
 
 
 def _curves(

@@ -19,22 +19,12 @@ STRETCHES = 100
 
 @dataclass(frozen=True, eq=False)
 class RunningSum:
-    """The whole path: one step for each distinct prediction, after the start at 0.
+    """The whole path: one step for each distinct prediction, after the start at 0."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (m,)
-        Distinct predictions, ascending. Those that agree to 12 decimals are equal.
-    group : ndarray of shape (n,)
-        Index into `scores` of each row.
-    share, path : ndarray of shape (m + 1,)
-        Share of the weight up to each point, and the sum of weight times (outcome - prediction) divided by all weight.
-    """
-
-    scores: FloatArray
-    group: IntArray
-    share: FloatArray
-    path: FloatArray
+    scores: FloatArray  # (m,): distinct predictions, ascending. Those that agree to 12 decimals are equal.
+    group: IntArray  # (n,): index into `scores` of each row.
+    share: FloatArray  # (m + 1,): share of the weight up to each point.
+    path: FloatArray  # (m + 1,): the sum of weight times (outcome - prediction), divided by all weight.
 
     @classmethod
     def of(cls, view: Predictions) -> Self:

@@ -22,34 +22,19 @@ from calibrant.results import Estimate, ReliabilityCurve
 
 @dataclass(frozen=True)
 class PooledRows:
-    """The distinct predictions of an event, ascending, the frequency observed at each, and redraws of these.
+    """The m distinct predictions of an event, ascending, the frequency observed at each, and redraws of these.
 
-    Attributes
-    ----------
-    predicted : ndarray of shape (m,)
-        Predictions that agree to 12 decimals count as equal, as in `calibrant.metrics.Miscalibration`.
-    mass : ndarray of shape (m,)
-        Weight of the rows at each prediction, in units of the largest weight of a row.
-    frequency : ndarray of shape (m,)
-        Weighted frequency of the event among these rows.
-    count : ndarray of shape (m,)
-        Number of these rows.
-    unit : float
-        The largest weight of a row.
-    cell_weight, cell_count : ndarray of shape (c,)
-        Within each prediction, rows of equal weight form a cell: the number of its events is binomial.
-    cell_start : ndarray of shape (m,)
-        First cell of each prediction.
+    Within each prediction, rows of equal weight form a cell (c in all): the number of its events is binomial.
     """
 
-    predicted: FloatArray
-    mass: FloatArray
-    frequency: FloatArray
-    count: IntArray
-    unit: float
-    cell_weight: FloatArray
-    cell_count: IntArray
-    cell_start: IntArray
+    predicted: FloatArray  # (m,): those that agree to 12 decimals count as equal, as in `metrics.Miscalibration`.
+    mass: FloatArray  # (m,): weight of the rows at each prediction, in units of the largest weight of a row.
+    frequency: FloatArray  # (m,): weighted frequency of the event among these rows.
+    count: IntArray  # (m,): number of these rows.
+    unit: float  # The largest weight of a row.
+    cell_weight: FloatArray  # (c,)
+    cell_count: IntArray  # (c,)
+    cell_start: IntArray  # (m,): first cell of each prediction.
 
     @classmethod
     def of(cls, view: Predictions) -> Self:

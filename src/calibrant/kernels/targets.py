@@ -72,21 +72,15 @@ class GramKernel(Kernel):
 class ClassGram:
     """Values G of a target kernel at all pairs of K classes.
 
-    Attributes
-    ----------
-    scale : float
-        The values on the diagonal, if all others are 0.
-    matrix : ndarray of shape (K, K), or None
-        All values; None if G is `scale` times the identity: with 10 000 classes it would take 800 MB.
-
     Examples
     --------
     >>> gram_of(WhiteKernel(), 3).times(np.array([[0.5, 0.2, 0.3]])).tolist()
     [[0.5, 0.2, 0.3]]
     """
 
-    scale: float
+    scale: float  # The values on the diagonal, if all others are 0.
     matrix: FloatArray | None
+    """All values; None if G is `scale` times the identity: with 10 000 classes it would take 800 MB."""
 
     @property
     def is_identity(self) -> bool:

@@ -102,12 +102,7 @@ class Costs:
 
 
 def check_threshold(value: object, name: str = "threshold") -> None:
-    """Refuse anything but a probability strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> check_threshold(0.5)
-    """
+    """Refuse anything but a probability strictly between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise InputError(f"{name} must be a probability above 0 and below 1, but is {value!r}.")
 

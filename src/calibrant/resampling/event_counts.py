@@ -36,19 +36,6 @@ CERTAIN = 1 - 2.0**-53
 class EventCells:
     r"""Cells of rows, and draws of the number of events in each.
 
-    Parameters
-    ----------
-    probs : ndarray of shape (n,)
-        Probabilities of the event, in the order of the cells.
-    order : ndarray of shape (n,)
-        The rows in the order of the cells.
-    starts : ndarray of shape (C,)
-        Where the cells begin.
-    groups : ndarray
-        Where groups of cells begin; each group has larger probabilities than those before it.
-    copies : ndarray of shape (n,), optional
-        How many rows each stands for, if not one; then all rows of a cell must have the same probability.
-
     Notes
     -----
     The number of events among rows with the probabilities :math:`p_i \ge a` is drawn exactly, without a draw per row:
@@ -65,11 +52,12 @@ class EventCells:
     [0.0, 3.0]
     """
 
-    probs: FloatArray
-    order: NDArray[np.intp]
-    starts: NDArray[np.intp]
-    groups: NDArray[np.intp]
+    probs: FloatArray  # (n,): probabilities of the event, in the order of the cells.
+    order: NDArray[np.intp]  # (n,): the rows in this order.
+    starts: NDArray[np.intp]  # Where the cells begin.
+    groups: NDArray[np.intp]  # Where groups of cells begin; each has larger probabilities than those before it.
     copies: FloatArray | None = None
+    """How many rows each stands for, if not one; then all rows of a cell must have the same probability."""
 
     @classmethod
     def of_rows(cls, probs: FloatArray) -> Self:

@@ -175,16 +175,11 @@ class HeldOutLoss:
 
     The prediction is clipped to [1e-6, 1 - 1e-6]. A row without neighbours is predicted by the frequency among the rows
     in its sums, which is also the limit of a large bandwidth; if there are no such rows, by 1/2.
-
-    Parameters
-    ----------
-    sample : Sample
-    folds : array of shape (n,), optional
-        Numbers 0, 1, ... of the folds: a row is predicted from the other folds. By default, from all other rows.
     """
 
     sample: Sample
     folds: IntArray | None = None
+    """Numbers 0, 1, ... of the folds: a row is predicted from the other folds. By default, from all other rows."""
 
     def __call__(self, sums: Sums) -> float:
         """Return the mean loss with the kernel and bandwidth of `sums`, which must run over the same rows."""

@@ -69,28 +69,16 @@ def over_all_rows(gaps: FloatArray, weights: FloatArray, others: FloatArray, oth
 
 @dataclass(frozen=True, eq=False)
 class PlainGaps:
-    """Mean gaps in NumPy: for few rows, where it is the twin of `calibrant._core.line.gaps.RowGaps`, and for a grid.
+    """Mean gaps in NumPy: for few rows, where it is the twin of `calibrant._core.line.gaps.RowGaps`, and for a grid."""
 
-    Parameters
-    ----------
-    sum : callable
-        Maps charges (n, m) to kernel sums (targets, m).
-    targets : array of shape (targets,)
-    norm : float
-    least : array of shape (targets,)
-        Targets whose neighbours have at most this mass, times the mean weight, count as isolated.
-    combine : callable
-        As for `RowGaps`.
-    shares : array of shape (targets, 1), optional
-        The weight of a target is this times the mass of its neighbours; by default it is the row's own weight.
-    """
-
-    sum: Callable[[FloatArray], FloatArray]
+    sum: Callable[[FloatArray], FloatArray]  # Maps charges (n, m) to kernel sums (targets, m).
     targets: FloatArray
     norm: float
     least: FloatArray
-    combine: Callable[..., FloatArray]
+    """Targets whose neighbours have at most this mass, times the mean weight, count as isolated."""
+    combine: Callable[..., FloatArray]  # As for `RowGaps`.
     shares: FloatArray | None = None
+    """The weight of a target is this, (targets, 1), times the mass of its neighbours; else it is the row's own."""
 
     def of_weights(self, outcomes: FloatArray, weights: FloatArray) -> FloatArray:
         """Return a value for each column of weights (n, B), given outcomes (n,)."""

@@ -44,20 +44,11 @@ class Sums(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CopiedSums:
-    """Kernel sums over the cells of a sketch, which stand for many rows each; one row is left out, not a cell.
-
-    Parameters
-    ----------
-    sums : Sums
-        Over the cells.
-    positions : ndarray of shape (n,)
-    copies : ndarray of shape (n,)
-        How many rows each stands for.
-    """
+    """Kernel sums over the cells of a sketch, which stand for many rows each; one row is left out, not a cell."""
 
     sums: Sums
     positions: FloatArray
-    copies: FloatArray
+    copies: FloatArray  # (n,): how many rows each stands for.
 
     def leave_one_out(self, charges: FloatArray) -> FloatArray:
         """Return the sums over all other rows, (n, m), of charges (n, m), which the rows of a cell share."""

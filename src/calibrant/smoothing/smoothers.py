@@ -48,21 +48,11 @@ class IsotonicCurve(Smoother):
 
 
 class LocalFits(NamedTuple):
-    """The part of a local regression that does not depend on labels: the fit is linear in the frequencies.
+    """The part of a local regression that does not depend on labels: the fit is linear in the frequencies."""
 
-    Attributes
-    ----------
-    starts : array of shape (n_cells,)
-        The first pool of each cell.
-    places : array of shape (n_places,)
-        The predictions at which the curve is fitted.
-    rows : array of shape (n_places, n_cells)
-        Coefficients: their product with the frequencies of the cells is the curve.
-    """
-
-    starts: IntArray
-    places: FloatArray
-    rows: FloatArray
+    starts: IntArray  # The first pool of each cell.
+    places: FloatArray  # The predictions at which the curve is fitted.
+    rows: FloatArray  # (places, cells): the product with the frequencies of the cells is the curve.
 
 
 @dataclass(frozen=True)

@@ -31,19 +31,11 @@ COLUMNS = 5
 
 
 class Cells(NamedTuple):
-    """Occupied cells in ascending order of their predictions.
+    """Occupied cells in ascending order of their predictions."""
 
-    Attributes
-    ----------
-    means : ndarray of shape (C,)
-        Mean prediction; exactly the prediction if all rows of the cell have the same.
-    without, events : ndarray of shape (C,)
-        Rows in which the event did not happen, and rows in which it did.
-    """
-
-    means: FloatArray
-    without: IntArray
-    events: IntArray
+    means: FloatArray  # Mean prediction; exactly the prediction if all rows of the cell have the same.
+    without: IntArray  # Rows in which the event did not happen.
+    events: IntArray  # Rows in which it did.
 
     @property
     def counts(self) -> IntArray:
@@ -53,29 +45,16 @@ class Cells(NamedTuple):
 
 @dataclass(eq=False)
 class Line:
-    """Rows counted into the cells of a grid, and the sum of their squared errors.
-
-    Attributes
-    ----------
-    grid : Grid
-    records : ndarray of shape (cells, 4)
-        See `calibrant._core.sketch.empty_records`; not in the order of the cells, see `Cuts.record`.
-    counted : int
-        Rows in the records.
-    earlier : ndarray of shape (cells, 5) or None
-        Rows that no longer fit into records, which count up to 2^31; in columns, see `columns`.
-    squares : int
-        In units of 2^-32; of weighted rows in units of 2^-52.
-    masses : ndarray of shape (cells, 8) or None
-        Sums of weights, see `weights`; None while every row has weight 1.
-    """
+    """Rows counted into the cells of a grid, and the sum of their squared errors."""
 
     grid: Grid
     records: IntArray
-    counted: int = 0
+    """See `calibrant._core.sketch.empty_records`; not in the order of the cells, see `Cuts.record`."""
+    counted: int = 0  # Rows in the records.
     earlier: IntArray | None = None
-    squares: int = 0
-    masses: IntArray | None = None
+    """Rows that no longer fit into records, which count up to 2^31; in columns, see `columns`."""
+    squares: int = 0  # In units of 2^-32; of weighted rows in units of 2^-52.
+    masses: IntArray | None = None  # Sums of weights, see `weights`; None while every row has weight 1.
 
     @classmethod
     def empty(cls, grid: Grid) -> Self:

@@ -89,15 +89,7 @@ def weighted_sum(units: IntArray, values: IntArray) -> int:
 
 
 class Masses(NamedTuple):
-    """Sums over the rows of cells, in two columns: rows without the event and rows with it.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (C, 2)
-        Sums of weights.
-    squares : ndarray of shape (C, 2)
-        Sums of squared weights.
-    """
+    """Sums over the rows of C cells, in two columns, (C, 2): rows without the event and rows with it."""
 
     weights: FloatArray
     squares: FloatArray

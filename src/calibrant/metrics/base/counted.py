@@ -46,21 +46,11 @@ def as_counted_metric(view: Predictions, value: Callable[[Predictions], float]) 
 
 
 class BinnedCells(NamedTuple):
-    """Cells that each lie within one bin.
-
-    Attributes
-    ----------
-    cells : EventCells
-    bins : ndarray of shape (n,)
-        The bin of each row, in the order of the cells; negative for rows outside every bin.
-    weights : ndarray of shape (n,)
-        The weights of single rows in the same order, relative to the largest.
-    n_bins : int
-    """
+    """Cells that each lie within one bin."""
 
     cells: EventCells
-    bins: IntArray
-    weights: FloatArray
+    bins: IntArray  # The bin of each row, in the order of the cells; negative for rows outside every bin.
+    weights: FloatArray  # The weights of single rows in the same order, relative to the largest.
     n_bins: int
 
     @classmethod

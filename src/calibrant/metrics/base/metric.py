@@ -260,12 +260,7 @@ def check_metric(value: object, name: str = "metric") -> None:
 
 
 def check_norm(norm: object, *, largest: bool) -> None:
-    """Refuse anything but the exponent of a norm; infinity is admitted only if `largest`.
-
-    Examples
-    --------
-    >>> check_norm(2, largest=False)
-    """
+    """Refuse anything but the exponent of a norm; infinity is admitted only if `largest`."""
     is_number = isinstance(norm, Real) and not isinstance(norm, bool)
     if is_number and 1 <= norm <= np.inf and (largest or norm < np.inf):  # type: ignore[operator]
         return
@@ -274,13 +269,7 @@ def check_norm(norm: object, *, largest: bool) -> None:
 
 
 def root(means: FloatArray, norm: float) -> FloatArray:
-    """Return the norm, given the mean of the gaps raised to its exponent.
-
-    Examples
-    --------
-    >>> root(np.array([0.25]), 2)
-    array([0.5])
-    """
+    """Return the norm, given the mean of the gaps raised to its exponent."""
     return means if norm == 1 else means ** (1 / norm)
 
 
