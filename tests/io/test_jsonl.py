@@ -76,9 +76,16 @@ def test_forecasts(tmp_path):
         ('{"probs": [0.5, 0.5], "y": 1}\n{"probs": [1], "y": 1}', "line 2, column 'probs': every cell must hold"),
         ('{"probs": [1], "y": 1}\n{"probs": ["1"], "y": 1}', "line 2, column 'probs': there must be a list of numbers"),
         ('{"probs": [1], "y": 1}\n{"probs": 1, "y": 1}', "line 2, column 'probs': there must be a list of numbers"),
+        ('{"prob_a": [0.5, 0.5], "prob_b": [0.1, 0.9], "y": 1}', "holds a whole row of probabilities in each cell, so"),
         ("{}", "has no column named label"),
         ('{"y": 1, "draw_1": 2, "draw_2": 3}', "name the draws of the ensemble with draws='draw_*'"),
     ],
 )
 def test_trouble_is_told_with_its_line(tmp_path, content, words):
     assert words in failure(tmp_path / "a.jsonl", content)
+
+
+def test_a_list_is_no_weight(tmp_path):
+    path = tmp_path / "a.jsonl"
+    words = "column 'w' must hold numbers, but its type is list"
+    assert words in failure(path, '{"p": 0.5, "y": 1, "w": [1, 2]}', weight="w")

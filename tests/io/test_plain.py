@@ -7,7 +7,7 @@ from calibrant._border.files import open_regular
 from calibrant.exceptions import InputError
 from calibrant.io import read_predictions
 from calibrant.io.delimited import Delimited
-from calibrant.io.text import TextTable
+from calibrant.io.tables import Table
 from naming import each
 
 HEADER, ROWS = "id,p_0,p_1,y,w\n", "a,0.25,0.75,cat,1\nb,1e-1,9E-01,dog,2\n"
@@ -17,8 +17,8 @@ NUMBERS = {"probs": ("p_0", "p_1"), "weights": ("w",)}
 def both(path):
     """Return what is read with and without polars, the latter None if it cannot be."""
     with open_regular(path) as file:
-        table = Delimited(file, gzipped=False)
-        return TextTable.read(table, NUMBERS, "y"), table._read_plain(NUMBERS, "y")
+        table = Delimited(file)
+        return Table.read(table, NUMBERS, "y"), table._read_plain(NUMBERS, "y")
 
 
 def texts(coded):
@@ -109,8 +109,8 @@ def test_errors_are_located_as_before(tmp_path, text, message):
 def test_large_tables_are_read_by_polars(tmp_path, monkeypatch):
     path = write(tmp_path, HEADER + ROWS.replace("cat", "0").replace("dog", "1"))
     seen = []
-    monkeypatch.setattr(Delimited, "_read_plain", lambda *_: seen.append(1))
+    monkeypatch.setattr("calibrant.io.delimited.plain_columns", lambda *_: seen.append(1))
     read_predictions(path)
-    monkeypatch.setattr("calibrant.io.delimited.MOST_BYTES", path.stat().st_size - 1)
+    monkeypatch.setattr("calibrant.io.delimited.MOST_BYTES", path.stat().st_size - len(HEADER) - 1)
     read_predictions(path)
     assert seen == [1]

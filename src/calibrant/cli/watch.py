@@ -114,7 +114,7 @@ def day_files(days: list[Path], reference: list[Path]) -> list[Path]:
     """Return the files of all days, sorted by name, without the reference."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
-    from calibrant.io.matching import natural
+    from calibrant.io.header import natural
 
     found = [file for path in days for file in (_folder(path) if path.is_dir() else [path])]
     kept = [file for file in found if not any(_same(file, other) for other in reference)]

@@ -19,9 +19,9 @@ from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import CELL_LIMIT, brief, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, choose_arrays, predictions_from
+from calibrant.io.columns import Columns, choose_arrays
 from calibrant.io.forecast_columns import choose_forecasts
-from calibrant.io.matching import ARGUMENTS, find_column
+from calibrant.io.header import ARGUMENTS
 from calibrant.io.request import ForecastRequest, Request, weights_of
 from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Content, Numbers, Source, undamaged
@@ -91,7 +91,7 @@ class Arrays(Source):
 
     def column(self, name: str) -> NDArray[np.generic]:
         """Read one array, which must have one entry per row."""
-        values = self.get(find_column(self.file.name, self.names, name))
+        values = self.get(self.header.find(name))
         if values.ndim != 1:
             raise InputError(
                 f"{self.file.name}: {quoted(name)} must have one entry per row, but has shape {values.shape}."
@@ -130,9 +130,9 @@ class Archive(Arrays):
     def choose(self, request: Request | ForecastRequest) -> Columns:
         """Choose the arrays that are requested, or that have usual names."""
         if isinstance(request, Request):
-            return choose_arrays(self.file.name, self.names, request)
+            return choose_arrays(self.header, request)
         # Any array may hold whole rows; those that do not are refused for their shape.
-        return Columns(choose_forecasts(self.file.name, self.names, self.names, request))
+        return Columns(choose_forecasts(self.header._replace(nested=self.names), request))
 
     def get(self, name: str) -> NDArray[np.generic]:
         """Read one array."""
@@ -211,7 +211,7 @@ class SingleArray(Arrays):
             label = self._file_of("labels", "label", "probs", request.label) if request.needs_label else ""
             if request.probs is not None:
                 raise InputError(f"{self.file.name} holds one array without names: leave out probs=.")
-            return predictions_from(request, ["probs"], label, request.classes)
+            return Columns({"probs": ("probs",), **weights_of(request)}, label, request.classes)
         if any(given is not None for given in (request.mean, request.sd, request.draws, request.quantiles)):
             raise InputError(
                 f"{self.file.name} holds one array without names, which is read as draws: leave out mean=, sd=, draws= "

@@ -5,16 +5,13 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile
-from calibrant._border.text import damaged, printable, quoted
-from calibrant.exceptions import InputError
+from calibrant._border.text import damaged
 from calibrant.io import limits
 from calibrant.io.declared_sizes import MARK, check_arrow, check_parquet
-from calibrant.io.matching import ARGUMENTS
 from calibrant.io.sniff import Kind
-from calibrant.io.sources import WIDE, Content, undamaged
+from calibrant.io.sources import Content, undamaged
 from calibrant.io.tables import Table
 
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ class Columnar(Table):
         self.file = file
         self.kind = kind
         self._content = b"" if kind is Kind.PARQUET else self._read_arrow()
-        with self._undamaged():
+        with self.undamaged():
             self.schema = self._scan().collect_schema()
         self.names = tuple(self.schema)
         self.nested = frozenset(name for name, dtype in self.schema.items() if _holds(dtype) == "vector")
@@ -41,58 +38,46 @@ class Columnar(Table):
         super().close()
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
-        """Read the chosen columns, after a check of their types."""
-        for argument, names in numbers.items():
-            self._check_numbers(argument, names)
+        """Read the chosen columns, after a check of their types and sizes."""
+        import polars as pl
+
         if label and _holds(self.schema[label]) not in ("number", "text"):
             raise self._wrong_type(label, "whole numbers, booleans or names")
-        with self._undamaged():
-            content = super().read(numbers, label)
+        every = [name for names in numbers.values() for name in names]
+        with self.undamaged():  # Without names, rows are counted by the metadata alone.
+            frame = self._scan(every) if self._opened is None else self._opened
+            rows = int(frame.select(pl.len()).collect().item())
+        width = sum(getattr(self.schema[name], "size", 1) or 1 for name in every)
+        limits.check_size(self.file.name, rows, width)
+        content = super().read(numbers, label)
         if "probs" in numbers and all("Float16" in str(self.schema[name]) for name in numbers["probs"]):
             # `Predictions` must see half precision: it is then less strict about the sums of rows.
             content.numbers["probs"] = content.numbers["probs"].astype(np.float16)
         return content
 
-    def column(self, name: str) -> NDArray[np.generic]:
-        """Read one column of any type."""
-        with self._undamaged():
-            return super().column(name)
-
-    def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns; there may be any number, because they are not kept."""
-        self._check_numbers("probs", numbers)
-        with self._undamaged():
-            yield from self._slices([*texts, *numbers], limits.STREAM_ROWS)
-        self.file.check_unchanged()
-
     def frame(self) -> "pl.DataFrame":
         """Read all columns."""
         import polars as pl
 
-        with self._undamaged():
-            parts = list(self.batches(self.names, []))
+        parts = list(self.batches(self.names, []))
         if not parts:
             raise damaged(self.file.name, self.kind, "it has no rows")
         return pl.concat(parts)
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns."""
-        yield from self._slices([*texts, *numbers], limits.BATCH_ROWS, kept=True)
-
-    def _slices(self, names: Sequence[str], most: int, *, kept: bool = False) -> Iterator["pl.DataFrame"]:
-        import polars as pl
-
+        """Yield the rows of some columns, after a check of their types."""
+        for name in numbers:
+            dtype = self.schema[name]
+            if _holds(getattr(dtype, "inner", dtype) if name in self.nested else dtype) != "number":
+                raise self._wrong_type(name, "numbers")
+        names = [*texts, *numbers]
         if self.kind is Kind.PARQUET:
             check_parquet(self.file, set(names))
-        frame = self._scan(names)
-        rows = max(1, min(most, limits.BATCH_CELLS // len(names)))
-        if kept:
-            count = int(frame.select(pl.len()).collect().item())
-            width = sum(getattr(self.schema[name], "size", 1) or 1 for name in names)
-            limits.check_size(self.file.name, count, width)
-        # By default polars passes on whole row groups, as it decodes them; it would copy batches of another size.
-        for batch in frame.collect_batches(chunk_size=rows if kept else None):
-            yield from [batch] if len(batch) <= rows else batch.iter_slices(rows)
+        rows = max(1, min(limits.BATCH_ROWS, limits.BATCH_CELLS // len(names)))
+        with self.undamaged():
+            # By default polars passes on whole row groups, as it decodes them; it would copy batches of another size.
+            for batch in self._scan(names).collect_batches():
+                yield from batch.iter_slices(rows)
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":
         """Return some columns as a lazy frame; without names, one from which names and types can be read."""
@@ -116,30 +101,13 @@ class Columnar(Table):
         check_arrow(self.file.name, content)
         return content
 
-    def _undamaged(self) -> AbstractContextManager[None]:
+    def undamaged(self) -> AbstractContextManager[None]:
+        """Turn errors of polars about a damaged file into one clear line."""
         import polars as pl
 
         # A panic of polars is not an Exception; it is caught because only the file can have caused it.
         foreign = (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, OSError)
         return undamaged(self.file.name, self.kind, *foreign)
-
-    def _check_numbers(self, argument: str, names: Sequence[str]) -> None:
-        for name in names:
-            is_whole_row = argument in WIDE and name in self.nested
-            if is_whole_row and len(names) > 1:
-                raise InputError(
-                    f"{self.file.name}: column {quoted(name)} holds {WIDE[argument]} in each cell, so it must be "
-                    f"the only one. Name it alone with {ARGUMENTS.get(argument, argument)}=."
-                )
-            dtype = self.schema[name]
-            if _holds(getattr(dtype, "inner", dtype) if is_whole_row else dtype) != "number":
-                raise self._wrong_type(name, "numbers")
-
-    def _wrong_type(self, name: str, needed: str) -> InputError:
-        return InputError(
-            f"{self.file.name}: column {quoted(name)} must hold {needed}, but its type is "
-            f"{printable(str(self.schema[name]), 60)}. Convert it before saving, or choose another column."
-        )
 
 
 def _holds(dtype: "pl.DataType") -> str:

@@ -1,24 +1,14 @@
 """Which columns of a file hold the labels, the probabilities and the weights."""
 
 import warnings
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from calibrant._border.text import listing, quoted, suggestion
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.forecast_columns import WHOLE_DRAWS, forecasts_hint
-from calibrant.io.matching import (
-    Pairs,
-    check_roles,
-    choose_one,
-    expand,
-    find_column,
-    first_matches,
-    first_usual,
-    hint,
-    matches,
-)
+from calibrant.io.header import Header, Pairs, first_matches, first_usual, matches
 from calibrant.io.request import Request, as_class_names, by_value, weights_of
 
 CORRECT, CONFIDENCE = "correct", "confidence"
@@ -78,100 +68,76 @@ class Columns:
         return next(iter(self.numbers.get("weights", ())), None)
 
 
-def predictions_from(
-    request: Request,
-    probs: Sequence[str],
-    label: str,
-    classes: Sequence[Hashable] | None = None,
-    *,
-    positional: bool = True,
-) -> Columns:
-    """Return the columns of class predictions, with the weights that are requested."""
-    numbers = {"probs": tuple(probs), **weights_of(request)}
-    return Columns(numbers, label if request.needs_label else "", classes, positional)
-
-
-def choose_columns(
-    file: str,
-    names: Sequence[str],
-    nested: Collection[str],
-    request: Request,
-    distinct: Callable[[str], Sequence[str]],
-) -> Columns:
-    """Choose the columns of a table; a cell of those in `nested` holds a whole row of probabilities.
+def choose_columns(header: Header, request: Request, distinct: Callable[[str], Sequence[str]]) -> Columns:
+    """Choose the columns of a table.
 
     If no column has a usual name, those named after the classes, or else after the labels, are taken: `distinct`
     returns the values of a column.
     """
-    label, weights = _label_and_weights(file, names, request, LABELS)
-    free = [name for name in names if name not in (label, *weights)]
+    label, weights = _label_and_weights(header, request, LABELS)
+    free = header.without((label, *weights))
     if request.probs:
-        found = [expand(file, names, pattern, (label, *weights)) for pattern in request.probs]
+        found = header.expand(request.probs, (label, *weights))
         pairs, is_sorted = [pair for part in found for pair in part], any(len(part) > 1 for part in found)
     else:
-        pairs, is_sorted = _usual(free, nested, request), True
+        pairs, is_sorted = _usual(free, request), True
     if not pairs:
         labels = [*map(str, request.classes)] if request.classes else distinct(label) if label else ()
-        pairs = _named_after_labels(file, free, nested, request, labels)
-    probs, parts = [name for name, _ in pairs], [part for _, part in pairs]
+        pairs = _named_after_labels(free, request, labels)
+    probs, parts = tuple(name for name, _ in pairs), [part for _, part in pairs]
     if not request.probs:
-        _point_to_calibrated(file, free, probs)
-    check_roles(file, {"probs": probs})
+        _point_to_calibrated(free, probs)
+    header.check_roles({"probs": probs})
+    columns = Columns({"probs": probs, **weights_of(request)}, label if request.needs_label else "", request.classes)
     if len(probs) == 1:
-        return _one_column(file, names, nested, request, label, pairs[0])
+        return _one_column(header, request, columns, parts[0])
     if request.positive is not None:
         raise InputError(
-            f"{file}: positive= is for one probability column, but there are {len(probs)}: {listing(probs)}. Name one "
-            "with probs=, or the classes with classes=."
+            f"{header.file}: positive= is for one probability column, but there are {len(probs)}: {listing(probs)}. "
+            "Name one with probs=, or the classes with classes=."
         )
-    chosen = set(probs)
-    in_file_order = not is_sorted or probs == [name for name in free if name in chosen]
-    columns = predictions_from(request, probs, label, as_class_names(parts), positional=in_file_order)
-    return columns if request.classes is None else _with_classes(file, columns, request.classes)
+    in_file_order = not is_sorted or probs == tuple(name for name in free.names if name in set(probs))
+    columns = replace(columns, classes=as_class_names(parts), positional=in_file_order)
+    return columns if request.classes is None else _with_classes(header.file, columns, request.classes)
 
 
-def _one_column(
-    file: str, names: Sequence[str], nested: Collection[str], request: Request, label: str, pair: tuple[str, str]
-) -> Columns:
+def _one_column(header: Header, request: Request, columns: Columns, part: str) -> Columns:
     """Return one column of probabilities; a confidence is paired with whether the answer was correct."""
-    column, part = pair
-    if part == "0" and column not in nested:
+    (column,) = columns.probs
+    if part == "0" and column not in header.nested:
         raise InputError(
-            f"{file}: {quoted(column)} is the only probability column. One column must hold the probability of "
+            f"{header.file}: {quoted(column)} is the only probability column. One column must hold the probability of "
             "class 1; add the columns of the other classes, or name another column with probs=."
         )
-    classes = request.classes
-    if column == CONFIDENCE and request.label in (None, CORRECT) and CORRECT in names:
-        label = CORRECT
-        classes = classes or (None if request.positive is not None else ("wrong", "right"))
-    return predictions_from(request, [column], label, classes)
+    if column == CONFIDENCE and request.label in (None, CORRECT) and CORRECT in header.names:
+        answers = ("wrong", "right") if request.positive is None else None
+        return replace(columns, label=CORRECT if request.needs_label else "", classes=request.classes or answers)
+    return columns
 
 
-def choose_arrays(file: str, names: Sequence[str], request: Request) -> Columns:
+def choose_arrays(header: Header, request: Request) -> Columns:
     """Choose the arrays of an archive."""
     if request.probs is not None and len(request.probs) > 1:
-        raise InputError(f"{file}: probs must name one array, but names {len(request.probs)}.")
-    label, _ = _label_and_weights(file, names, request, ARRAY_LABELS)
+        raise InputError(f"{header.file}: probs must name one array, but names {len(request.probs)}.")
+    label, _ = _label_and_weights(header, request, ARRAY_LABELS)
     usual = (*(["logits"] * request.logits), *ARRAY_PROBS, *(name for name in SINGLES if name != CONFIDENCE))
-    advice = _logits_hint(names, request) or forecasts_hint(names, WHOLE_DRAWS)
-    probs = choose_one(file, names, "probs", request.probs[0] if request.probs else None, usual, advice)
-    return predictions_from(request, [probs], label, request.classes)
+    advice = _logits_hint(header, request) or forecasts_hint(header._replace(nested=WHOLE_DRAWS))
+    probs = header.choose("probs", request.probs[0] if request.probs else None, usual, advice=advice)
+    return Columns({"probs": (probs,), **weights_of(request)}, label if request.needs_label else "", request.classes)
 
 
-def _label_and_weights(
-    file: str, names: Sequence[str], request: Request, usual: Sequence[str]
-) -> tuple[str, Sequence[str]]:
+def _label_and_weights(header: Header, request: Request, usual: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the column of the labels, empty if there is none and none is needed, and that of the weights, if any."""
-    label = ""
-    if request.label is not None or request.needs_label or set(usual).intersection(map(str.lower, names)):
-        label = choose_one(file, names, "label", request.label, usual)
-    weights = [] if request.weight is None else [find_column(file, names, request.weight)]
-    check_roles(file, {"labels": [label] * bool(label), "weights": weights, "probs": request.probs or ()})
+    label, wanted = "", request.label if request.needs_label or request.label in header.names else None
+    if wanted is not None or request.needs_label or set(usual).intersection(map(str.lower, header.names)):
+        label = header.choose("label", wanted, usual)
+    weights = [] if request.weight is None else [header.find(request.weight)]
+    header.check_roles({"labels": [label] * bool(label), "weights": weights, "probs": request.probs or ()})
     return label, weights
 
 
-def _logits_hint(names: Sequence[str], request: Request) -> str:
-    if request.logits or not any(name.startswith("logit") for name in names):
+def _logits_hint(header: Header, request: Request) -> str:
+    if request.logits or not any(name.startswith("logit") for name in header.names):
         return ""
     return " If the logits are meant, say so with logits=True."
 
@@ -181,24 +147,24 @@ def _usual_names(request: Request) -> tuple[Sequence[str], Sequence[str]]:
     return ((*LOGIT_PATTERNS, *PATTERNS), (*LOGITS, *SINGLES)) if request.logits else (PATTERNS, SINGLES)
 
 
-def _usual(names: Sequence[str], nested: Collection[str], request: Request) -> Pairs:
+def _usual(header: Header, request: Request) -> Pairs:
     """Return the columns with usual names, sorted, each with the part of its name that names the class."""
     patterns, singles = _usual_names(request)
-    stems = (*LOGITS, *NUMBERED) if request.logits else NUMBERED
-    if several := first_matches(names, patterns) or first_matches(names, [f"{s}*" for s in stems], str.isdecimal):
+    numbered = [f"{stem}*" for stem in (*(LOGITS if request.logits else ()), *NUMBERED)]
+    if several := first_matches(header.names, patterns) or first_matches(header.names, numbered, str.isdecimal):
         return several
-    single = first_usual(names, (*singles, *(name for name in ARRAY_PROBS if name in nested)))
+    single = first_usual(header.names, (*singles, *(name for name in ARRAY_PROBS if name in header.nested)))
     return [] if single is None else [(single, single)]
 
 
-def _point_to_calibrated(file: str, names: Sequence[str], chosen: Sequence[str]) -> None:
+def _point_to_calibrated(header: Header, chosen: Sequence[str]) -> None:
     """Warn if calibrated probabilities stand beside the chosen columns."""
     calibrated = [f"{CALIBRATED}{name}" for name in chosen]
-    if chosen and set(calibrated) <= set(names):
+    if chosen and set(calibrated) <= set(header.names):
         are, them = ("is", "it") if len(chosen) == 1 else ("are", "them")
         warnings.warn(
-            f"{file}: {listing(chosen)} {are} read, not the calibrated probabilities beside {them}. To read those, "
-            f"use probs={pattern_of(calibrated)}",
+            f"{header.file}: {listing(chosen)} {are} read, not the calibrated probabilities beside {them}. To read "
+            f"those, use probs={pattern_of(calibrated)}",
             DataWarning,
             stacklevel=2,
         )
@@ -216,24 +182,22 @@ def pattern_of(names: Sequence[str]) -> str:
     return f"'{stems.pop()}_*'" if len(names) > 1 and len(stems) == 1 else " ".join(names)
 
 
-def _named_after_labels(
-    file: str, names: Sequence[str], nested: Collection[str], request: Request, labels: Sequence[str]
-) -> Pairs:
-    """Return the columns named after the labels, if every label has one; else refuse the file."""
-    known = set(labels).intersection(names)
+def _named_after_labels(free: Header, request: Request, labels: Sequence[str]) -> Pairs:
+    """Return the free columns named after the labels, if every label has one; else refuse the file."""
+    known = set(labels).intersection(free.names)
     others = [label for label in labels if label not in known]
     if len(known) > 1 and not others:
-        return [pair for pair in matches(names, "*") if pair[0] in known]
+        return [pair for pair in matches(free.names, "*") if pair[0] in known]
     without = ""
     if known:
         missing = f"{quoted(others[0])} has no column" if others else "no other label occurs"
         without = f" {listing(sorted(known))} {'is' if len(known) == 1 else 'are'} named after labels, but {missing}."
     patterns, singles = _usual_names(request)
-    advice = _logits_hint(names, request) or forecasts_hint(names, nested) or hint(names)
+    advice = _logits_hint(free, request) or forecasts_hint(free) or free.hint()
     raise InputError(
-        f"{file} has no probability columns: neither {', '.join(patterns)}, nor p0, p1, ..., nor one of "
-        f"{', '.join(singles)}, nor one per label with its name.{without} Columns found: {listing(names)}. Name them "
-        f"with probs=.{advice}"
+        f"{free.file} has no probability columns: neither {', '.join(patterns)}, nor p0, p1, ..., nor one of "
+        f"{', '.join(singles)}, nor one per label with its name.{without} Columns found: {listing(free.names)}. Name "
+        f"them with probs=.{advice}"
     )
 
 

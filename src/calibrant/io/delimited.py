@@ -31,14 +31,14 @@ _BLANK_LINES = re.compile(rb'"[^"]*"|\n(?:\r?\n)+')
 class Delimited(TextTable):
     """A text table with a header line, perhaps compressed with gzip."""
 
-    def __init__(self, file: OpenFile, *, gzipped: bool = False) -> None:
-        super().__init__(file, gzipped=gzipped)
+    def __init__(self, file: OpenFile) -> None:
+        self.file = file
         first = next((line for line in self.lines() if line.strip()), None)
         if first is None:
             raise InputError(f"{file.name} holds only blank lines. It needs a header line and at least one row.")
         self.separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
-        _, self.header = next(self._rows())
-        self.names = tuple(name.strip() for name in self.header)
+        _, self.titles = next(self._rows())
+        self.names = tuple(name.strip() for name in self.titles)
         self._positions = {name: j for j, name in enumerate(self.names)}
         twice = repeated([name for name in self.names if name])  # Columns without a name are never requested.
         if twice is not None:
@@ -48,14 +48,16 @@ class Delimited(TextTable):
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
         """Read the chosen columns, without polars if the table is small and plain."""
-        is_small = not self.gzipped and self.file.size <= MOST_BYTES
-        found = self._read_plain(numbers, label) if is_small else None
-        return super().read(numbers, label) if found is None else found
+        return self._read_plain(numbers, label) or super().read(numbers, label)
 
     def _read_plain(self, numbers: Mapping[str, Sequence[str]], label: str) -> Content | None:
-        """Read the columns without polars; None if there are no rows or one is unusual."""
-        rows = b"".join(self._blocks())
+        """Read the columns without polars; None if there are no rows, too many, or an unusual one."""
+        content = self.content()
+        next(self._rows(content))  # Leaves the file at the first row.
+        rows = content.read(MOST_BYTES + 1)
         self.file.check_unchanged()
+        if len(rows) > MOST_BYTES:
+            return None
         places = [self._positions[name] for names in numbers.values() for name in names]
         found = plain_columns(rows, self.separator, len(self.names), places, [self._positions[label]] if label else [])
         if found is None:

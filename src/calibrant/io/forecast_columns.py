@@ -7,17 +7,7 @@ from collections.abc import Collection, Sequence
 from calibrant._border.numerals import as_given
 from calibrant._border.text import listing, quoted
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.matching import (
-    check_roles,
-    choose_one,
-    expand,
-    find_column,
-    first_matches,
-    first_usual,
-    hint,
-    is_pattern,
-    matches,
-)
+from calibrant.io.header import Header, first_matches, first_usual, is_pattern, matches
 from calibrant.io.request import ForecastRequest, weights_of
 
 QUANTILES = ("q*", "quantile*")
@@ -46,22 +36,20 @@ def level_of(text: str) -> float | None:
     return value if value < 1 and "." in digits else round(value / 100, 12)
 
 
-def quantile_columns(
-    file: str, names: Sequence[str], patterns: Sequence[str], taken: Collection[str] = ()
-) -> dict[str, float]:
+def quantile_columns(header: Header, patterns: Sequence[str], taken: Collection[str] = ()) -> dict[str, float]:
     """Return the columns that the patterns name, with their levels, by ascending level."""
     found: dict[str, float] = {}
-    for pattern in patterns:
-        for name, part in expand(file, names, pattern, taken):
+    for pattern, pairs in zip(patterns, header.expand(patterns, taken), strict=True):
+        for name, part in pairs:
             level = level_of(part) if is_pattern(pattern) else None
-            found[name] = _level_in(file, name) if level is None else level
-    return _checked(file, found)
+            found[name] = _level_in(header.file, name) if level is None else level
+    return _checked(header.file, found)
 
 
-def usual_quantiles(file: str, names: Sequence[str]) -> dict[str, float]:
+def usual_quantiles(header: Header) -> dict[str, float]:
     """Return the columns with usual names of quantiles and their levels; nothing if there are fewer than two."""
-    found = first_matches(names, QUANTILES, lambda part: 0 < (level_of(part) or 0) < 1, least=2)
-    return _checked(file, {name: level_of(part) or 0 for name, part in found}) if found else {}
+    found = first_matches(header.names, QUANTILES, lambda part: 0 < (level_of(part) or 0) < 1, least=2)
+    return _checked(header.file, {name: level_of(part) or 0 for name, part in found}) if found else {}
 
 
 def _level_in(file: str, name: str) -> float:
@@ -104,9 +92,10 @@ def _checked(file: str, found: dict[str, float]) -> dict[str, float]:
     return ordered
 
 
-def levels_of(file: str, columns: Sequence[str], patterns: Sequence[str] | None) -> list[float]:
+def levels_of(header: Header, columns: tuple[str, ...], patterns: Sequence[str] | None) -> list[float]:
     """Return the levels of columns that were chosen as quantiles, by the caller's patterns or by the usual ones."""
-    found = usual_quantiles(file, columns) if patterns is None else quantile_columns(file, columns, patterns)
+    chosen = header._replace(names=columns)
+    found = usual_quantiles(chosen) if patterns is None else quantile_columns(chosen, patterns)
     return [found[name] for name in columns]
 
 
@@ -121,84 +110,83 @@ WHOLE_QUANTILES, LEVELS = "quantiles", "levels"
 """Names of one array that holds all quantiles, and of the array of their levels beside it."""
 
 
-def choose_forecasts(
-    file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest
-) -> dict[str, tuple[str, ...]]:
-    """Choose the columns of a table, or arrays; a cell of those in `nested` holds all draws or quantiles of a row."""
+def choose_forecasts(header: Header, request: ForecastRequest) -> dict[str, tuple[str, ...]]:
+    """Choose the columns of a table, or arrays; a nested cell holds all draws or quantiles of a row."""
     chosen: dict[str, tuple[str, ...]] = {}
     own = request.names
     if request.needs_target:
         taken = own.union(request.draws or (), request.quantiles or ())
-        target = choose_one(file, names, "target", request.target, TARGETS, taken=taken)
+        target = header.choose("target", request.target, TARGETS, taken)
         chosen["targets"] = (target,)
         own.add(target)
     if request.weight is not None:
-        find_column(file, names, request.weight)
-    chosen |= weights_of(request) | _choose_law(file, names, nested, request, own)
-    check_roles(file, chosen)
+        header.find(request.weight)
+    chosen |= weights_of(request) | _choose_law(header, request, own)
+    header.check_roles(chosen)
     if request.mean is not None and request.sd is None:
         (column,) = chosen["scale"]
-        message = f"{file}: the column {quoted(column)} is taken as standard deviations, by its name: name it with sd=."
-        warnings.warn(message, DataWarning, stacklevel=2)
+        warnings.warn(
+            f"{header.file}: the column {quoted(column)} is taken as standard deviations, by its name: name it with "
+            "sd=.",
+            DataWarning,
+            stacklevel=2,
+        )
     return chosen
 
 
-def _choose_law(
-    file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest, taken: Collection[str]
-) -> dict[str, tuple[str, ...]]:
+def _choose_law(header: Header, request: ForecastRequest, taken: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Choose the columns of the predictive distributions: those requested, else mean and sd, draws or quantiles."""
-    free = [name for name in names if name not in taken]
-    if whole := _whole_quantiles(names, nested, request):
+    free = header.without(taken)
+    if whole := _whole_quantiles(header, request):
         return {"values": (whole,)}
     if request.quantiles is not None:
-        return {"values": tuple(quantile_columns(file, names, request.quantiles, taken))}
+        return {"values": tuple(quantile_columns(header, request.quantiles, taken))}
     if request.draws is not None:
-        return {"draws": tuple(name for p in request.draws for name, _ in expand(file, names, p, taken))}
-    if request.mean is None and request.sd is None and not set(free).intersection(MEANS):
-        if draws := _usual_draws(free, nested):
+        return {"draws": tuple(name for pairs in header.expand(request.draws, taken) for name, _ in pairs)}
+    if request.mean is None and request.sd is None and not set(free.names).intersection(MEANS):
+        if draws := _usual_draws(free):
             return {"draws": draws}
-        if quantiles := usual_quantiles(file, free):
+        if quantiles := usual_quantiles(free):
             return {"values": tuple(quantiles)}
         raise InputError(
-            f"{file} has no forecasts: neither a column of means ({', '.join(MEANS)}), nor numbered columns of draws "
-            f"({', '.join(DRAWS)}), nor quantiles ({EXAMPLES}). Columns found: {listing(names)}. Name the columns of a "
-            "mean and a standard deviation with mean= and sd=, the draws of an ensemble with draws=, or quantiles with "
-            f"quantiles=.{hint(names)}"
+            f"{header.file} has no forecasts: neither a column of means ({', '.join(MEANS)}), nor numbered columns of "
+            f"draws ({', '.join(DRAWS)}), nor quantiles ({EXAMPLES}). Columns found: {listing(header.names)}. Name the "
+            "columns of a mean and a standard deviation with mean= and sd=, the draws of an ensemble with draws=, or "
+            f"quantiles with quantiles=.{header.hint()}"
         )
-    mean = choose_one(file, names, "mean", request.mean, MEANS, taken=taken)
-    variance = first_usual(free, VARIANCES)
-    if request.sd is None and variance is not None and not set(free).intersection(SDS):
+    mean = header.choose("mean", request.mean, MEANS, taken)
+    variance = first_usual(free.names, VARIANCES)
+    if request.sd is None and variance is not None and not set(free.names).intersection(SDS):
         raise InputError(  # The square root is the caller's to take.
-            f"{file} has a column {quoted(variance)} but no standard deviation ({', '.join(SDS)}). Write the square "
-            "root of the variance in a column sd, or name the right column with sd=."
+            f"{header.file} has a column {quoted(variance)} but no standard deviation ({', '.join(SDS)}). Write the "
+            "square root of the variance in a column sd, or name the right column with sd=."
         )
-    advice = " If an ensemble is meant, name its draws with draws=." if _usual_draws(free, nested) else ""
-    return {"loc": (mean,), "scale": (choose_one(file, names, "sd", request.sd, SDS, advice, taken),)}
+    advice = " If an ensemble is meant, name its draws with draws=." if _usual_draws(free) else ""
+    return {"loc": (mean,), "scale": (header.choose("sd", request.sd, SDS, taken, advice),)}
 
 
-def _whole_quantiles(names: Sequence[str], nested: Collection[str], request: ForecastRequest) -> str | None:
+def _whole_quantiles(header: Header, request: ForecastRequest) -> str | None:
     """Return the array that holds all quantiles, if one is named, or nothing else is, and levels are beside it."""
-    if LEVELS not in names:
-        return None
     nothing = all(said is None for said in (request.mean, request.sd, request.draws))
-    found = request.quantiles if request.quantiles is not None else (WHOLE_QUANTILES,) * nothing
-    return found[0] if len(found) == 1 and found[0] in nested and found[0] in names else None
+    found = request.quantiles or (WHOLE_QUANTILES,) * nothing
+    there = LEVELS in header.names and len(found) == 1 and found[0] in header.names and found[0] in header.nested
+    return found[0] if there else None
 
 
-def _usual_draws(names: Sequence[str], nested: Collection[str]) -> tuple[str, ...]:
+def _usual_draws(header: Header) -> tuple[str, ...]:
     """Return numbered columns of draws, or one column that holds all of them; columns like sample_id are no draws."""
-    numbered = first_matches(names, DRAWS, str.isdecimal)
-    whole = [name for name in WHOLE_DRAWS if name in names and name in nested]
+    numbered = first_matches(header.names, DRAWS, str.isdecimal)
+    whole = [name for name in WHOLE_DRAWS if name in header.names and name in header.nested]
     return tuple(name for name, _ in numbered) or tuple(whole[:1])
 
 
-def forecasts_hint(names: Sequence[str], nested: Collection[str]) -> str:
+def forecasts_hint(header: Header) -> str:
     """Return how to read columns that look like forecasts, or nothing."""
-    if draws := _usual_draws(names, nested):
+    if draws := _usual_draws(header):
         pattern = next((p for p in DRAWS if p[:-1] in draws[0]), draws[0])
         return f" If these are forecasts, name the draws of the ensemble with draws='{pattern}'."
-    mean, sd = (next((name for name in usual if name in names), None) for usual in (MEANS, SDS))
+    mean, sd = (next((name for name in usual if name in header.names), None) for usual in (MEANS, SDS))
     if mean and sd:
         return f" If these are forecasts, name them with mean={mean} sd={sd}."
-    found = [p for p in QUANTILES if sum(level_of(part) is not None for _, part in matches(names, p)) > 1]
+    found = [p for p in QUANTILES if sum(level_of(part) is not None for _, part in matches(header.names, p)) > 1]
     return f" If these are forecasts, name their quantiles with quantiles='{found[0]}'." if found else ""

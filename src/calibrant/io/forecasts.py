@@ -1,6 +1,6 @@
 """Forecasts read from files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,12 +10,10 @@ from calibrant._border.text import printable
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
-from calibrant.io.columns import Columns
 from calibrant.io.forecast_columns import LEVELS, levels_of
-from calibrant.io.opening import Paths
+from calibrant.io.opening import Paths, as_paths
 from calibrant.io.request import ForecastRequest
-from calibrant.io.rows import Others, read_files
-from calibrant.io.sources import Content, Numbers, Source
+from calibrant.io.rows import Others, Part, read_parts, together
 
 
 def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
@@ -96,32 +94,32 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
 
 def read_forecast_rows(path: Paths, request: ForecastRequest, others: Sequence[str] = ()) -> tuple[Forecasts, Others]:
     """Read forecasts, and other columns of the same rows, from one file or several."""
+    paths = as_paths(path)
+    found, further = [], []
+    for part in read_parts(paths, request, others):
+        with part.located():
+            found.append(Forecasts(law_of(part, request), part.numbers["targets"], part.numbers.get("weights")))
+        further.append(part.others)
+    return _joined(paths, found), together(further)
 
-    def made(source: Source, columns: Columns, content: Content, _: Others) -> Forecasts:
-        numbers = content.numbers
-        return Forecasts(law_of(source, numbers, columns, request), numbers["targets"], numbers.get("weights"))
 
-    parts, found = read_files(path, request, made, others)
-    return _joined(parts), found
-
-
-def _joined(parts: Mapping[str, Forecasts]) -> Forecasts:
-    """Return the rows of all files one after another; their laws must be of one kind. Keys name the files."""
-    first, law = next((name, part.distribution) for name, part in parts.items())
+def _joined(paths: Sequence[str], parts: Sequence[Forecasts]) -> Forecasts:
+    """Return the rows of all files one after another; their laws must be of one kind."""
     if len(parts) == 1:
-        return parts[first]
-    for name, part in parts.items():
+        return parts[0]
+    law = parts[0].distribution
+    for name, part in zip(paths, parts, strict=True):
         if _kind(part.distribution) != _kind(law):
             raise InputError(
-                f"{printable(first)} and {printable(name)} must have forecasts of one kind to be read as one, but have "
-                f"{_kind(law)} and {_kind(part.distribution)}. Read them one by one."
+                f"{printable(paths[0])} and {printable(name)} must have forecasts of one kind to be read as one, but "
+                f"have {_kind(law)} and {_kind(part.distribution)}. Read them one by one."
             )
-    ends = np.cumsum([0, *(part.n_samples for part in parts.values())])
+    ends = np.cumsum([0, *(part.n_samples for part in parts)])
     places = [np.arange(start, end) for start, end in pairwise(ends.tolist())]
     return Forecasts(
-        join([part.distribution for part in parts.values()], places),
-        np.concatenate([part.targets for part in parts.values()]),
-        np.concatenate([part.weights for part in parts.values()]),
+        join([part.distribution for part in parts], places),
+        np.concatenate([part.targets for part in parts]),
+        np.concatenate([part.weights for part in parts]),
     )
 
 
@@ -134,13 +132,14 @@ def _kind(law: Distribution) -> str:
     return "means and standard deviations"
 
 
-def law_of(source: Source, numbers: Numbers, columns: Columns, request: ForecastRequest) -> Distribution:
+def law_of(part: Part, request: ForecastRequest) -> Distribution:
     """Return the predictive distributions that the columns hold."""
+    numbers = part.numbers
     if "draws" in numbers:
         return Samples(numbers["draws"])
     if "values" in numbers:
-        names = columns.numbers["values"]
+        names = part.columns.numbers["values"]
         if len(names) == 1:  # One array holds all quantiles, and another their levels.
-            return Quantiles(source.column(LEVELS), numbers["values"])
-        return Quantiles(levels_of(source.file.name, names, request.quantiles), numbers["values"])
+            return Quantiles(part.source.column(LEVELS), numbers["values"])
+        return Quantiles(levels_of(part.source.header, names, request.quantiles), numbers["values"])
     return Normal(numbers["loc"], numbers["scale"])

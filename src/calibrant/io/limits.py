@@ -21,11 +21,8 @@ MAX_TEXT_BYTES = 2**16
 BLOCK_BYTES = 8 * 2**20
 """Size of the blocks in which text is parsed, so that memory does not depend on the size of the file."""
 
-BATCH_ROWS, BATCH_CELLS = 100_000, 4_000_000
-"""Most rows, and most cells, of a table that are converted at a time."""
-
-STREAM_ROWS = 2**18
-"""Most rows of a columnar file that are passed on at a time when a file is streamed."""
+BATCH_ROWS, BATCH_CELLS = 2**18, 4_000_000
+"""Most rows, and most cells, of a table that are passed on at a time."""
 
 
 def check_bytes(file: str, n_bytes: int, does: str = "would unpack to", remedy: str = "Split it") -> None:

@@ -15,13 +15,12 @@ from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
 from calibrant.io.delimited import Delimited
-from calibrant.io.jsonl import JsonLines
-from calibrant.io.matching import expand, is_pattern
+from calibrant.io.header import is_pattern
 from calibrant.io.request import ForecastRequest, Request
-from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
+from calibrant.io.sniff import Kind, recognise, recognise_text
 from calibrant.io.sources import Source
 from calibrant.io.tables import need_polars
-from calibrant.io.text import unpacked
+from calibrant.io.text import JsonLines, unpacked
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One file or several."""
@@ -55,17 +54,8 @@ def _expanded(name: str) -> list[str]:
     return found
 
 
-def _open_gzipped(file: OpenFile) -> Source:
-    """Return a compressed file as JSON Lines or as CSV."""
-    head = read_head(unpacked(file))
-    file.handle.seek(0)
-    check_text(file, head)
-    return JsonLines(file, gzipped=True) if looks_like_json(head) else Delimited(file, gzipped=True)
-
-
 _SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
     Kind.CSV: Delimited,
-    Kind.GZIP: _open_gzipped,
     Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
     Kind.IPC: lambda file: Columnar(file, Kind.IPC),
     Kind.NPZ: Archive,
@@ -79,6 +69,9 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
     """Open a file with the reader of its format, which is recognised by content."""
     with open_regular(path) as file:
         kind = recognise(file)
+        if kind is Kind.GZIP:
+            file = unpacked(file)  # noqa: PLW2901 (closed by the original)
+            kind = recognise_text(file)
         if kind not in (Kind.NPZ, Kind.NPY, Kind.CSV):
             need_polars()
         yield _SOURCES[kind](file)
@@ -135,7 +128,7 @@ def feature_names(
             )
         free = [name for name in source.names if name and name not in taken and name not in source.nested]
         if patterns is not None:
-            wanted = {name for p in patterns for name, _ in expand(file, source.names, p)}
+            wanted = {name for pairs in source.header.expand(patterns) for name, _ in pairs}
             free = [name for name in free if name in wanted]
     if not free:
         raise InputError(

@@ -2,8 +2,6 @@
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -14,11 +12,9 @@ from calibrant._border.suspicions import suspicions
 from calibrant._border.text import listing, printable
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.columns import Columns
-from calibrant.io.opening import Paths, as_paths, open_source
+from calibrant.io.opening import Paths, as_paths
 from calibrant.io.request import ReadOptions, Request
-from calibrant.io.rows import LeftOut, Others, read_files, read_rows
-from calibrant.io.sources import Content, Source
+from calibrant.io.rows import Others, Part, read_parts, together
 from calibrant.io.values import as_labels
 from calibrant.predictions import Predictions
 
@@ -93,8 +89,11 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
 def read_labelled(path: Paths, request: Request, others: Sequence[str] = ()) -> tuple[Predictions, Others]:
     """Read predictions, and other columns of the same rows, from one file or several."""
     paths = as_paths(path)
-    parts, found = read_files(paths, request, partial(_predictions, request, len(paths)), others)
-    return _joined(parts, request), found
+    found, further = [], []
+    for part in read_parts(paths, request, others):
+        found.append(_predictions(part, request, several=len(paths) > 1))
+        further.append(part.others)
+    return _joined(paths, found, request), together(further)
 
 
 def read_raw_logits(path: Paths, **options: Unpack[ReadOptions]) -> tuple[Predictions, FloatArray]:
@@ -117,15 +116,12 @@ def read_raw_logits(path: Paths, **options: Unpack[ReadOptions]) -> tuple[Predic
 
     options["logits"] = True
     request, paths = Request(**options), as_paths(path)
-
-    def both(source: Source, columns: Columns, content: Content, _: Others) -> tuple[FloatArray, Predictions]:
-        raw = as_raw_logits(content.numbers["probs"])
-        return raw, _predictions(request, len(paths), source, columns, content, _)
-
-    parts, _ = read_files(paths, request, both)
-    predictions = _joined({name: found for name, (_, found) in parts.items()}, request)
-    raw = [each for each, _ in parts.values()]
-    return predictions, raw[0] if len(raw) == 1 else np.concatenate(raw)
+    raw, found = [], []
+    for part in read_parts(paths, request):
+        with part.located():
+            raw.append(as_raw_logits(part.numbers["probs"]))
+        found.append(_predictions(part, request, several=len(paths) > 1))
+    return _joined(paths, found, request), raw[0] if len(raw) == 1 else np.concatenate(raw)
 
 
 class Unlabelled(NamedTuple):
@@ -148,51 +144,42 @@ def read_unlabelled(path: Paths, names: Sequence[Hashable], **options: Unpack[Re
     """
     options["classes"] = None if options.get("positive") is not None else list(names)
     request = Request(needs_label=False, **options)
-
-    def checked(_source: Source, _columns: Columns, content: Content, _: Others) -> Unlabelled:
-        probs, weights = content.numbers["probs"], content.numbers.get("weights")
-        if request.logits:
-            probs = as_log_probabilities(probs)[0]
-        else:
-            probs = as_probabilities(probs, renormalise=request.renormalise)[0]
-        if probs.shape[1] != len(names):
-            raise InputError(
-                f"{len(names)} classes are needed, as in the rows with labels, but there are {probs.shape[1]}. Name "
-                "the columns with --probs."
-            )
-        return Unlabelled(probs, weights)
-
-    left_out, parts = LeftOut(request.drop_missing), []
-    for each in as_paths(path):
-        with open_source(each) as source:
-            known = request if request.label in source.names else replace(request, label=None)
-            parts.append(read_rows(source, source.choose(known), known, checked, (), left_out)[0])
-    left_out.warn("these rows are left out")
-    weights = [part.weights for part in parts if part.weights is not None]
-    return Unlabelled(np.concatenate([part.probs for part in parts]), np.concatenate(weights) if weights else None)
+    found: list[FloatArray] = []
+    weights = []
+    for part in read_parts(path, request):
+        with part.located():
+            if request.logits:
+                probs = as_log_probabilities(part.numbers["probs"])[0]
+            else:
+                probs = as_probabilities(part.numbers["probs"], renormalise=request.renormalise)[0]
+            if probs.shape[1] != len(names):
+                raise InputError(
+                    f"{len(names)} classes are needed, as in the rows with labels, but there are {probs.shape[1]}. "
+                    "Name the columns with --probs."
+                )
+        found.append(probs)
+        weights += [part.numbers["weights"]] if "weights" in part.numbers else []
+    return Unlabelled(np.concatenate(found), np.concatenate(weights) if weights else None)
 
 
-def _predictions(
-    request: Request, n_files: int, source: Source, columns: Columns, content: Content, _: Others
-) -> Predictions:
-    """Return the predictions in one of several files."""
-    numbers, labels = content.numbers, content.label
-    assert labels is not None  # noqa: S101 (`columns.label` was read)
-    data = (as_labels(source.file.name, labels, columns), numbers.get("weights"), columns.classes)
-    with warnings.catch_warnings():
-        if n_files > 1:  # Suspicious data is judged once, on all rows together.
+def _predictions(part: Part, request: Request, *, several: bool) -> Predictions:
+    """Return the predictions in one file, perhaps of several."""
+    assert part.label is not None  # noqa: S101 (`columns.label` was read)
+    probs, weights, classes = part.numbers["probs"], part.numbers.get("weights"), part.columns.classes
+    with part.located(), warnings.catch_warnings():
+        if several:  # Suspicious data is judged once, on all rows together.
             warnings.simplefilter("ignore", DataWarning)
+        labels = as_labels(part.source.file.name, part.label, part.columns)
         if request.logits:
-            return Predictions.from_logits(numbers["probs"], *data, positive=request.positive)
-        return Predictions(numbers["probs"], *data, positive=request.positive, renormalise=request.renormalise)
+            return Predictions.from_logits(probs, labels, weights, classes, positive=request.positive)
+        return Predictions(probs, labels, weights, classes, positive=request.positive, renormalise=request.renormalise)
 
 
-def _joined(parts: Mapping[str, Predictions], request: Request) -> Predictions:
-    """Return the rows of all files one after another; their classes must be the same. Keys name the files."""
-    every = list(parts.values())
+def _joined(paths: Sequence[str], every: Sequence[Predictions], request: Request) -> Predictions:
+    """Return the rows of all files one after another; their classes must be the same."""
     if len(every) == 1:
         return every[0]
-    classes = _shared_classes(parts, request)
+    classes = _shared_classes(dict(zip(paths, every, strict=True)), request)
     log_probs = np.concatenate([p.log_probs for p in every]) if request.logits else None
     joined = Predictions._trusted(  # noqa: SLF001 (of predictions that have been checked)
         np.concatenate([p.probs for p in every]),

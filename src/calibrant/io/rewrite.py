@@ -13,18 +13,18 @@ import numpy as np
 
 from calibrant._border.files import write_atomically
 from calibrant._border.text import listing, printable, quoted
-from calibrant._border.types import FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
 from calibrant.io.arrays import Archive, Arrays
-from calibrant.io.columns import CALIBRATED, Chosen, Columns
+from calibrant.io.columns import CALIBRATED, Chosen
 from calibrant.io.delimited import Delimited
 from calibrant.io.forecasts import law_of
 from calibrant.io.opening import open_source
 from calibrant.io.request import ForecastRequest, ReadOptions, Request
-from calibrant.io.rows import LeftOut, Make, Others, read_rows
+from calibrant.io.rows import LeftOut, Part, read_part
 from calibrant.io.sniff import TABLES
-from calibrant.io.sources import Content, Source
+from calibrant.io.sources import Source
 from calibrant.io.tables import Table
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ def rewrite_probabilities(
     """
     request = Request(needs_label=False, **options)
 
-    def calibrated(_: Source, columns: Columns, content: Content, found: Others) -> NewColumns:
-        values = content.numbers.pop("probs")  # Not kept once the new numbers are made.
-        new = transform(values, found) if others else transform(values)
-        return _by_column(columns.probs, new * 100 if request.percent else new)
+    def calibrated(part: Part) -> NewColumns:
+        values = part.numbers.pop("probs")  # Not kept once the new numbers are made.
+        new = transform(values, part.others) if others else transform(values)
+        return _by_column(part.columns.probs, new * 100 if request.percent else new)
 
     return _rewrite(path, out, request, calibrated, others, replace=replace)
 
@@ -116,10 +116,10 @@ def rewrite_forecasts(
         "calibrated_" before their names; laws that are no longer normal get a mean, an sd and five quantiles.
     """
 
-    def calibrated(source: Source, columns: Columns, content: Content, found: Others) -> NewColumns:
-        law = law_of(source, content.numbers, columns, request)
-        new = transform(law, found) if others else transform(law)
-        return _columns_of(new, law, columns.numbers, needs_same=replace)
+    def calibrated(part: Part) -> NewColumns:
+        law = law_of(part, request)
+        new = transform(law, part.others) if others else transform(law)
+        return _columns_of(new, law, part.columns.numbers, needs_same=replace)
 
     return _rewrite(path, out, request, calibrated, others, replace=replace)
 
@@ -158,7 +158,7 @@ def _rewrite(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     request: Request | ForecastRequest,
-    calibrated: Make[NewColumns],
+    calibrated: Callable[[Part], NewColumns],
     others: Sequence[str],
     *,
     replace: bool,
@@ -175,19 +175,16 @@ def _rewrite(
         if not replace:  # Before long work, which nearly always gives columns of the same names.
             _check_new(source, [f"{prefix}{name}" for name in columns.numbers.get("probs", ())])
         left_out = LeftOut(request.drop_missing)
-        made, _, rows = read_rows(source, columns, request, calibrated, others, left_out)
-        new = {f"{prefix}{name}": values for name, values in made.items()}
+        part = read_part(source, columns, request, left_out, others)
+        with part.located():
+            new = {f"{prefix}{name}": _in_rows(values, part.rows) for name, values in calibrated(part).items()}
         left_out.warn("nothing is calibrated in these rows")
         if not replace:
             _check_new(source, new)
-        if rows is not None:
-            for name, values in new.items():
-                new[name] = np.full((len(rows), *values.shape[1:]), np.nan)
-                new[name][rows] = values
         names = tuple(new)
         table = _with_columns(source, old, new, suffix) if isinstance(source, Table) else None
         if table is not None:
-            del made, new  # The table has its own copy.
+            del part, new  # The table has its own copy.
         with write_atomically(out) as handle:
             if table is None:
                 _write_archive(cast("Archive", source), new, handle)
@@ -198,6 +195,15 @@ def _rewrite(
             source.file.check_unchanged()
             source.close()  # It may be the target, and Windows replaces no file that is open.
     return names
+
+
+def _in_rows(values: FloatArray, rows: BoolArray | None) -> FloatArray:
+    """Return numbers of some rows as numbers of all, NaN in the others."""
+    if rows is None:
+        return values
+    every = np.full((len(rows), *values.shape[1:]), np.nan)
+    every[rows] = values
+    return every
 
 
 def _check_new(source: Source, names: Iterable[str]) -> None:
@@ -254,7 +260,7 @@ def _write_text(source: Source, table: "pl.DataFrame", names: Sequence[str], han
     separator, header, end = ",", table.columns, "\n"
     if isinstance(source, Delimited):
         separator, end = source.separator, "\r\n" if next(source.lines()).endswith("\r\n") else "\n"
-        header = [*source.header, *(name for name in names if name not in source.names)]
+        header = [*source.titles, *(name for name in names if name not in source.names)]
     separator = "\t" if suffix == ".tsv" else separator
     first = pl.DataFrame([header], schema=dict.fromkeys(table.columns, pl.String), orient="row")
     # The bytes of a compressed file do not depend on the clock.

@@ -2,8 +2,9 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +17,32 @@ from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.columns import Columns
 from calibrant.io.opening import Paths, as_paths, open_source, stacked
 from calibrant.io.request import ForecastRequest, Request
-from calibrant.io.sources import Content, Source, located
+from calibrant.io.sources import Numbers, Source, located
 from calibrant.io.values import MARKS, Coded, Column
 
 Others: TypeAlias = dict[str, NDArray[np.generic]]
 """Further columns by name."""
 
-Made = TypeVar("Made")
-Make: TypeAlias = Callable[[Source, Columns, Content, Others], Made]
-"""What is made of the columns of a file; errors about arrays become errors about the file and its columns."""
-
 _STEPS = 3
 """Steps of reading a file that are reported as progress: columns chosen, numbers read, numbers checked."""
+
+
+class Part(NamedTuple):
+    """What was read from a file, which is still open: numbers by argument, labels if there are any, other columns.
+
+    `rows` says which rows were kept; None if all were.
+    """
+
+    source: Source
+    columns: Columns
+    numbers: Numbers
+    label: Column | None
+    others: Others
+    rows: BoolArray | None
+
+    def located(self) -> AbstractContextManager[None]:
+        """Turn errors about arrays into errors about the file and its columns."""
+        return located(self.source, self.columns.numbers)
 
 
 class LeftOut:
@@ -59,57 +74,57 @@ class LeftOut:
             warnings.warn(f"values are missing in {self}: {consequence}.", DataWarning, stacklevel=5)
 
 
-def read_files(
-    path: Paths, request: Request | ForecastRequest, make: Make[Made], others: Sequence[str] = ()
-) -> tuple[dict[str, Made], Others]:
-    """Return what is made of each file, by its path, and other columns of the rows of all files."""
+def read_parts(path: Paths, request: Request | ForecastRequest, others: Sequence[str] = ()) -> Iterator[Part]:
+    """Yield what is in each file, without rows in which a value is missing, of which it warns at the end."""
     left_out = LeftOut(request.drop_missing)
-    parts, columns = {}, []
     for each in portions(as_paths(path)):
         with open_source(each) as source:
-            parts[each], found, _ = read_rows(source, source.choose(request), request, make, others, left_out)
-            columns.append(found)
+            yield read_part(source, source.choose(request), request, left_out, others)
+            tell(_STEPS, _STEPS)
     left_out.warn("these rows are left out")
-    return parts, {name: stacked([found[name] for found in columns]) for name in others}
 
 
-def read_rows(
+def together(parts: Sequence[Others]) -> Others:
+    """Return the other columns of all files, one below the other."""
+    return {name: stacked([part[name] for part in parts]) for name in parts[0]}
+
+
+def read_part(
     source: Source,
     columns: Columns,
     request: Request | ForecastRequest,
-    make: Make[Made],
-    others: Sequence[str],
     left_out: LeftOut,
-) -> tuple[Made, Others, BoolArray | None]:
-    """Return what is made of a file, other columns of its rows, and which rows were kept, None if all were."""
-    tell(1, _STEPS)
-    content = _complete(source, columns, request, left_out)
-    tell(2, _STEPS)
-    found = {name: source.column(name) for name in others}
-    if content.rows is not None:
-        found = {name: values[content.rows] for name, values in found.items()}
-    with located(source, columns.numbers):
-        made = make(source, columns, content, found)
-    tell(_STEPS, _STEPS)
-    return made, found, content.rows
-
-
-def _complete(source: Source, columns: Columns, request: Request | ForecastRequest, left_out: LeftOut) -> Content:
+    others: Sequence[str] = (),
+) -> Part:
     """Read the chosen columns without the rows in which a value is missing; refuse these if they must not be left out.
 
     Percentages become probabilities. A label such as "NA" is not missing if it is the name of a class.
     """
+    tell(1, _STEPS)
     known = set(map(str, columns.classes or ()))
     if isinstance(request, Request):
         source.percent = request.percent
         known.add(str(request.positive))
-    numbers, labels, _ = source.read(columns.numbers, columns.label)
+    numbers, labels = source.read(columns.numbers, columns.label)
     if source.percent:
         numbers["probs"] = numbers["probs"] / 100
-    missing = dict(_missing(Content(numbers, labels), columns, known))
+    missing = dict(_missing(numbers, labels, columns, known))
+    rows = None
     if not missing:
         left_out.of += len(next(iter(numbers.values())))
-        return Content(numbers, labels)
+    else:
+        rows = ~_rows_to_leave_out(source, missing, left_out)
+        numbers = {argument: values[rows] for argument, values in numbers.items()}
+        labels = labels.take(rows) if isinstance(labels, Coded) else None if labels is None else labels[rows]
+    tell(2, _STEPS)
+    found = {name: source.column(name) for name in others}
+    if rows is not None:
+        found = {name: values[rows] for name, values in found.items()}
+    return Part(source, columns, numbers, labels, found, rows)
+
+
+def _rows_to_leave_out(source: Source, missing: Mapping[str, BoolArray], left_out: LeftOut) -> BoolArray:
+    """Return and count the rows in which a value is missing; refuse them if they must not be left out."""
     bad = np.logical_or.reduce(list(missing.values()))
     counted = left_out if left_out.allowed else LeftOut(allowed=False)
     counted.add(missing, bad)
@@ -122,22 +137,22 @@ def _complete(source: Source, columns: Columns, request: Request | ForecastReque
         )
     if bad.all():
         raise InputError(f"{source.file.name}: a value is missing in every row, so no row is left: {left_out}.")
-    if labels is not None:
-        labels = labels.take(~bad) if isinstance(labels, Coded) else labels[~bad]
-    return Content({argument: values[~bad] for argument, values in numbers.items()}, labels, ~bad)
+    return np.asarray(bad)
 
 
-def _missing(content: Content, columns: Columns, known: Collection[str]) -> Iterator[tuple[str, BoolArray]]:
+def _missing(
+    numbers: Numbers, labels: Column | None, columns: Columns, known: Collection[str]
+) -> Iterator[tuple[str, BoolArray]]:
     """Yield every column with missing values, and the rows in which they are missing."""
-    for argument, values in content.numbers.items():
+    for argument, values in numbers.items():
         if values.dtype.kind == "f" and values.size and np.isnan(np.min(values)):
             masks = np.isnan(values.reshape(len(values), -1)).T
             names = columns.numbers[argument]
             if len(names) != len(masks):  # One column holds all numbers of a row.
                 masks = np.any(masks, axis=0, keepdims=True)
             yield from ((name, mask) for name, mask in zip(names, masks, strict=True) if mask.any())
-    if content.label is not None:
-        mask = _missing_labels(content.label, known)
+    if labels is not None:
+        mask = _missing_labels(labels, known)
         if mask.any():
             yield columns.label, mask
 

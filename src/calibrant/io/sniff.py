@@ -1,7 +1,6 @@
 """Formats of files, recognised by content."""
 
 from enum import StrEnum
-from typing import BinaryIO
 
 from calibrant._border.files import OpenFile
 from calibrant.exceptions import FileError
@@ -60,13 +59,10 @@ _SUFFIXES = {
 
 def recognise(file: OpenFile) -> Kind:
     """Return the format by content; an extension that contradicts it is an error."""
-    head = read_head(file.handle)
+    head = _head(file)
     if not head:
         raise FileError(f"{file.name} is empty. It needs a header line and at least one row.")
-    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), Kind.CSV)
-    if kind is Kind.CSV:
-        check_text(file, head)
-        kind = Kind.JSONL if looks_like_json(head) and file.suffix not in (".csv", ".tsv") else kind
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None) or recognise_text(file)
     expected = _SUFFIXES.get(file.suffix, kind)
     if kind is not expected:
         raise FileError(
@@ -76,20 +72,9 @@ def recognise(file: OpenFile) -> Kind:
     return kind
 
 
-def looks_like_json(head: bytes) -> bool:
-    """Whether a text begins with a JSON object."""
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-
-
-def read_head(handle: BinaryIO) -> bytes:
-    """Return the beginning of a file, and go back to its start."""
-    head = handle.read(HEAD_BYTES)
-    handle.seek(0)
-    return head
-
-
-def check_text(file: OpenFile, head: bytes) -> None:
-    """Refuse content that cannot be a text table."""
+def recognise_text(file: OpenFile) -> Kind:
+    """Return whether a text is JSON Lines or CSV; refuse content that is neither."""
+    head = _head(file)
     for beginnings, description in _FOREIGN.items():
         is_text = len(beginnings[0]) == 1 and file.suffix in TABLES
         if head.startswith(beginnings) and not is_text:
@@ -101,3 +86,11 @@ def check_text(file: OpenFile, head: bytes) -> None:
             f"{file.name} cannot be read: its content is unknown binary data{said}. CSV in UTF-8, Parquet, Arrow IPC, "
             "NPZ, NPY and JSON Lines can be read."
         )
+    is_json = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") and file.suffix not in (".csv", ".tsv")
+    return Kind.JSONL if is_json else Kind.CSV
+
+
+def _head(file: OpenFile) -> bytes:
+    head = file.handle.read(HEAD_BYTES)
+    file.handle.seek(0)
+    return head

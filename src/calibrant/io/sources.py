@@ -4,7 +4,7 @@ import errno
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,10 +14,11 @@ from calibrant._border.convert import is_missing
 from calibrant._border.files import OpenFile
 from calibrant._border.labels import ONE_EACH
 from calibrant._border.text import brief, damaged, printable, quoted
-from calibrant._border.types import BoolArray, FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns, choose_columns
 from calibrant.io.forecast_columns import choose_forecasts
+from calibrant.io.header import Header
 from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.values import MARKS, Column
 
@@ -56,11 +57,10 @@ Numbers: TypeAlias = dict[str, FloatArray]
 
 
 class Content(NamedTuple):
-    """What was read: numbers by argument, labels if there are any, and which rows were kept, None if all were."""
+    """What was read: numbers by argument, and labels if there are any."""
 
     numbers: Numbers
     label: Column | None = None
-    rows: BoolArray | None = None
 
 
 class Source(ABC):
@@ -85,11 +85,20 @@ class Source(ABC):
         """Close the file; nothing can be read from it any more."""
         self.file.handle.close()
 
+    @property
+    def header(self) -> Header:
+        """The names, from which columns are chosen."""
+        return Header(self.file.name, self.names, self.nested)
+
     def choose(self, request: Request | ForecastRequest) -> Columns:
         """Choose the columns that are requested, or that have usual names."""
         if isinstance(request, ForecastRequest):
-            return Columns(choose_forecasts(self.file.name, self.names, self.nested, request))
-        return choose_columns(self.file.name, self.names, self.nested, request, self._distinct)
+            return Columns(choose_forecasts(self.header, request))
+        return choose_columns(self.header, request, self._distinct)
+
+    def undamaged(self) -> AbstractContextManager[None]:
+        """Turn exceptions of other libraries about content that they cannot decode into one clear line."""
+        return nullcontext()
 
     def _distinct(self, name: str) -> list[str]:
         """Return the distinct values of a column as texts, without those that stand for a missing value."""

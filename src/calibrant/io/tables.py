@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.numerals import count
-from calibrant._border.text import quoted
+from calibrant._border.text import printable, quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.matching import find_column
+from calibrant.io.header import ARGUMENTS
 from calibrant.io.sources import WIDE, Content, Source
-from calibrant.io.values import NUMBER_MARKS, Collector, Stack, as_array
+from calibrant.io.values import NUMBER_MARKS, as_array, as_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +35,7 @@ def need_polars() -> None:
 class Table(Source):
     """A file with named columns, read in batches of rows."""
 
+    schema: "Mapping[str, pl.DataType]" = {}  # noqa: RUF012 (of formats whose columns have types)
     _width: int | None = None  # How many numbers each cell of a nested column holds.
 
     @abstractmethod
@@ -47,27 +48,30 @@ class Table(Source):
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
         """Read the chosen columns; missing numbers are NaN, and missing labels None."""
-        stacks = {argument: Stack(self.file.name) for argument in numbers}
-        labels = Collector() if label else None
-        rows = 0
-        for frame in Table.rows(self, [label] if label else [], [name for names in numbers.values() for name in names]):
-            for argument, names in numbers.items():
-                stacks[argument].append(self.matrix(frame, names, rows))
-            if labels is not None:
-                labels.append(frame[label])
-            rows += len(frame)
+        self._check_nested(numbers)
+        stacks: dict[str, FloatArray] = {}
+        labels, rows = [], 0
+        with self.undamaged():
+            for frame in self.rows([label] * bool(label), [name for names in numbers.values() for name in names]):
+                for argument, names in numbers.items():
+                    block = self.matrix(frame, names, rows)
+                    shape = (rows + len(block), block.shape[1])
+                    limits.check_size(self.file.name, *shape)
+                    stack = stacks.setdefault(argument, np.empty((0, shape[1]), block.dtype))
+                    stack.resize(shape, refcheck=False)  # In place where the allocator can extend it.
+                    stack[rows:] = block
+                labels += [_compact(frame[label])] if label else []
+                rows += len(frame)
+            column = as_column(labels) if label else None
         if not rows:
             raise InputError(f"{self.file.name} has columns but no rows. At least one row is needed.")
-        matrices = {key: s.values if key in WIDE else s.values[:, 0] for key, s in stacks.items()}
-        return Content(matrices, None if labels is None else labels.result())
+        return Content({key: stack if key in WIDE else stack[:, 0] for key, stack in stacks.items()}, column)
 
     def column(self, name: str) -> NDArray[np.generic]:
         """Read one column of any type."""
-        find_column(self.file.name, self.names, name)
-        collector = Collector()
-        for frame in Table.rows(self, [name], []):
-            collector.append(frame[name])
-        return as_array(collector.result())
+        self.header.find(name)
+        with self.undamaged():
+            return as_array(as_column([_compact(frame[name]) for frame in self.rows([name], [])]))
 
     def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns, with those in `numbers` converted to numbers; values may be missing."""
@@ -127,6 +131,24 @@ class Table(Source):
             raise InputError(f"{self._cell(start + rows[name], name)}: {quoted(cell)} is not a number. {remedy}")
         return batch.with_columns(found)
 
+    def _check_nested(self, numbers: Mapping[str, Sequence[str]]) -> None:
+        """Refuse lists where a cell must hold one number, and several columns of lists."""
+        for argument, names in numbers.items():
+            name = next(filter(self.nested.__contains__, names), None)
+            if name is not None and argument not in WIDE:
+                raise self._wrong_type(name, "numbers")
+            if name is not None and len(names) > 1:
+                raise InputError(
+                    f"{self.file.name}: column {quoted(name)} holds {WIDE[argument]} in each cell, so it must be the "
+                    f"only one. Name it alone with {ARGUMENTS.get(argument, argument)}=."
+                )
+
+    def _wrong_type(self, name: str, needed: str) -> InputError:
+        return InputError(
+            f"{self.file.name}: column {quoted(name)} must hold {needed}, but its type is "
+            f"{printable(str(self.schema.get(name, 'list')), 60)}. Convert it before saving, or choose another column."
+        )
+
     def _cell(self, row: int, column: str) -> str:
         """Return the place of a cell, for messages."""
         return f"{self.file.name}, {self.place(row)}, column {quoted(column)}"
@@ -145,6 +167,13 @@ class Table(Source):
                 f"{count(limits.MAX_TEXT_BYTES)} are allowed. Is it the right column, and is every quotation mark "
                 "closed?"
             )
+
+
+def _compact(cells: "pl.Series") -> "pl.Series":
+    """Return text as codes, which take less memory."""
+    import polars as pl
+
+    return cells.cast(pl.Categorical) if cells.dtype == pl.String else cells
 
 
 def _trimmed(cells: "pl.Series", *, percent: bool) -> "pl.Series":

@@ -1,4 +1,4 @@
-"""Columns collected batch by batch, without a second copy, and text as codes."""
+"""Columns of any type; text as codes."""
 
 import re
 from collections.abc import Sequence
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.types import FloatArray, Scalar
-from calibrant.io import limits
+from calibrant._border.types import Scalar
 from calibrant.io.columns import Columns, check_positional
 from calibrant.io.request import INTEGER, by_value
 
@@ -23,23 +22,6 @@ NUMBER_MARKS = (*MARKS, "none", "-", "?", ".")
 """Marks of a missing number; some of them may name a class."""
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
-class Stack:
-    """A matrix that grows by blocks of rows, in place where the allocator can extend it."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.values: FloatArray = np.empty((0, 0))
-
-    def append(self, block: FloatArray) -> None:
-        """Add rows."""
-        rows, width = len(self.values), block.shape[1]
-        limits.check_size(self.file, rows + len(block), width)
-        if not rows:
-            self.values = np.empty((0, width), dtype=block.dtype)
-        self.values.resize((rows + len(block), width), refcheck=False)
-        self.values[rows:] = block
 
 
 @dataclass(frozen=True)
@@ -71,41 +53,24 @@ Column: TypeAlias = Coded | NDArray[np.generic]
 """A column of any type."""
 
 
-class Collector:
-    """One column of any kind, collected from batches."""
+def as_column(parts: Sequence["pl.Series"]) -> Column:
+    """Return a column that was read in parts."""
+    import polars as pl
 
-    def __init__(self) -> None:
-        self._known: dict[str | None, int] = {}
-        self._chunks: list[NDArray[np.generic]] = []
-        self._is_text = False
-
-    def append(self, series: "pl.Series") -> None:
-        """Add the rows of a batch."""
-        import polars as pl
-
-        if series.dtype in (pl.String, pl.Categorical, pl.Enum):
-            self._is_text = True
-            self._chunks.append(self._encode(series.cast(pl.String)))
-        elif series.dtype.is_integer():
-            self._chunks.append(series.cast(pl.Int64).to_numpy())
-        elif series.dtype.is_numeric():
-            self._chunks.append(series.cast(pl.Float64).to_numpy())
-        elif series.dtype == pl.Boolean and not series.null_count():
-            self._chunks.append(series.to_numpy())
-        else:
-            self._chunks.append(np.array([*series.to_list(), None], dtype=object)[:-1])
-
-    def _encode(self, series: "pl.Series") -> NDArray[np.int32]:
-        import polars as pl
-
-        texts = series.unique().to_list()
-        codes = [self._known.setdefault(text, len(self._known)) for text in texts]
-        return series.replace_strict(texts, codes, return_dtype=pl.Int32).to_numpy()
-
-    def result(self) -> Column:
-        """Return the whole column."""
-        values = np.concatenate(self._chunks) if self._chunks else np.empty(0)
-        return Coded(list(self._known), values) if self._is_text else values
+    if not parts:
+        return np.empty(0)
+    series = pl.concat(parts)
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        texts = series.unique()
+        codes = series.replace_strict(texts, np.arange(len(texts)), return_dtype=pl.Int32)
+        return Coded(texts.cast(pl.String).to_list(), codes.to_numpy())
+    if series.dtype.is_integer():
+        return series.cast(pl.Int64).to_numpy()
+    if series.dtype.is_numeric():
+        return series.cast(pl.Float64).to_numpy()
+    if series.dtype == pl.Boolean and not series.null_count():
+        return series.to_numpy()
+    return np.array([*series.to_list(), None], dtype=object)[:-1]
 
 
 def as_array(column: Column) -> NDArray[np.generic]:

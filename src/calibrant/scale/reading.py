@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from calibrant._border.checks import as_log_probabilities
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns
-from calibrant.io.matching import find_column
 from calibrant.io.opening import as_paths, open_source
 from calibrant.io.request import ReadOptions, Request
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
-from calibrant.io.values import Collector, as_labels
+from calibrant.io.values import as_column, as_labels
 from calibrant.scale.grouped import GroupedSketch
 from calibrant.scale.sketch import Sketch
 
@@ -100,7 +99,7 @@ class Reading:
         with open_source(path) as source:
             columns = source.choose(request)
             if by is not None:
-                find_column(source.file.name, source.names, by)
+                source.header.find(by)
             n_classes = max(2, len(columns.probs), len(columns.classes or ()))
             if n_classes == 2 and columns.probs[0] in source.nested:
                 rows = source.read({"probs": columns.probs}).numbers["probs"]
@@ -169,12 +168,10 @@ class Reading:
         column = frame[self.columns.label]
         if self.columns.classes is None and column.dtype.is_integer() and not column.null_count():
             return Rows(scores, column.to_numpy(), weights, groups)  # Mostly bytes, with nothing to look up.
-        labels = Collector()
-        labels.append(column)
-        return Rows(scores, as_labels(source.file.name, labels.result(), self.columns), weights, groups)
+        return Rows(scores, as_labels(source.file.name, as_column([column]), self.columns), weights, groups)
 
     def _arrays(self, source: Source) -> Iterator[Rows]:
-        numbers, found, _ = source.read(self.columns.numbers, self.columns.label)
+        numbers, found = source.read(self.columns.numbers, self.columns.label)
         assert found is not None  # noqa: S101 (a column of labels was read)
         labels = as_labels(source.file.name, found, self.columns)
         groups = None if self.by is None else source.column(self.by)
