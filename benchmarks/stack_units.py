@@ -11,9 +11,9 @@ from calibrant import Predictions, __version__, recommend
 from calibrant.advice.advise import SMALL_PVALUE
 from calibrant.advice.cross_fit import cross_fit, draw_folds
 from calibrant.calibrators import StackedCalibration, calibrate, parse
-from calibrant.calibrators.combinations.default_members import LARGEST_MATRIX, default_members, folds_for
 from calibrant.calibrators.combinations.folds import Unseen, out_of_fold
 from calibrant.calibrators.combinations.shared_stages import SharedStages
+from calibrant.calibrators.combinations.stack import LARGEST_MATRIX, default_members, folds_for
 from calibrant.hypotest import OmnibusTest
 from calibrant.lab.store import filename, pack_json
 from calibrant.metrics import NLL, Brier

@@ -24,9 +24,9 @@ from calibrant.calibrators import (
     calibrate,
     parse,
 )
-from calibrant.calibrators.combinations.default_members import default_members
 from calibrant.calibrators.combinations.folds import fold_masses
 from calibrant.calibrators.combinations.shared_stages import SharedStages
+from calibrant.calibrators.combinations.stack import default_members
 from calibrant.metrics import NLL
 from naming import each
 from properties import examples

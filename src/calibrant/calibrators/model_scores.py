@@ -40,18 +40,10 @@ def score_fold(
     params: Mapping[str, object],
     scoring: tuple[NDArray[np.generic], Response],
 ) -> Fold:
-    """Train on the first part of a split and score the second.
+    """Train an estimator on the first part of a split and score the second.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Not yet trained.
-    X, labels : array-like with n rows
-    split : pair of arrays of row numbers
-    params : mapping
-        Arguments of `fit`; those with n entries are restricted to the training rows.
-    scoring : pair
-        All classes, ascending, and the name of the scoring method.
+    Of the arguments of `fit`, `params`, those with n entries are restricted to the training rows. `scoring` holds all
+    classes, ascending, and the name of the scoring method.
     """
     train, test = split
     n_rows = len(labels)

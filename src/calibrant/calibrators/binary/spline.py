@@ -57,13 +57,10 @@ class Rows:
 
 
 class Basis:
-    """A basis of the natural cubic splines with given knots: a straight line, plus curves of unit roughness.
+    """A basis of the natural cubic splines with ascending knots: a straight line, plus curves of unit roughness.
 
-    Parameters
-    ----------
-    knots : ndarray of shape (k,)
-        Ascending. A single knot is replaced by one on either side, so that both classes are treated alike; there are
-        then only straight lines.
+    A single knot is replaced by one on either side, so that both classes are treated alike; there are then only
+    straight lines.
     """
 
     def __init__(self, knots: FloatArray) -> None:
@@ -72,29 +69,9 @@ class Basis:
         # The first two eigenvectors span the straight lines, which have no roughness.
         self._curves = vectors[:, 2:] / np.sqrt(roughness[2:])
 
-    def fit(self, rows: Rows, smoothing: float, *, level: bool = False) -> LogisticFit:
-        """Fit the curve, or a constant if `level`."""
-        return self._fit(self._features(rows), rows, smoothing, level=level)
-
-    def _features(self, rows: Rows) -> FloatArray:
+    def features(self, rows: Rows) -> FloatArray:
+        """Return the scores, and the curves at the scores."""
         return np.column_stack([rows.scores, natural_spline(self.knots, self._curves, rows.scores)])
-
-    def _fit(
-        self,
-        features: FloatArray,
-        rows: Rows,
-        smoothing: float,
-        *,
-        level: bool = False,
-        start: LogisticFit | None = None,
-    ) -> LogisticFit:
-        prior = np.zeros(features.shape[1] + 1)
-        prior[1] = 1.0
-        if level:
-            return fit_logistic(features * 0.0, rows.positives / rows.totals, rows.totals, prior * 0.0)
-        penalty = np.full(features.shape[1], smoothing / rows.totals.sum())
-        penalty[0] = 0.0
-        return fit_logistic(features, rows.positives / rows.totals, rows.totals, prior, penalty=penalty, start=start)
 
     def at_knots(self, fitted: LogisticFit) -> FloatArray:
         """Return the values of the curve at the knots, which determine it."""
@@ -118,19 +95,30 @@ class Basis:
         if self._curves.shape[1] == 0:
             return float(np.exp(LOG_SMOOTHING[1]))
 
-        features = self._features(rows)
+        features = self.features(rows)
         fitted: LogisticFit | None = None
 
         def criterion(log_smoothing: float) -> float:
             nonlocal fitted
             smoothing = float(np.exp(log_smoothing))
-            fitted = self._fit(features, rows, smoothing, start=fitted)
+            fitted = fit_curve(features, rows, smoothing, fitted)
             rough = fitted.coef[1:]
             cost = rows.totals.sum() * fitted.loss + smoothing * float(rough @ rough) / 2
             return cost + (fitted.log_det - len(rough) * log_smoothing) / 2
 
         found = minimize_scalar(criterion, bounds=LOG_SMOOTHING, method="bounded", options={"xatol": 0.1})
         return float(np.exp(found.x))
+
+
+def fit_curve(features: FloatArray, rows: Rows, smoothing: float, start: LogisticFit | None = None) -> LogisticFit:
+    """Fit the curve with a weight of its roughness; an infinite weight leaves a constant."""
+    prior = np.zeros(features.shape[1] + 1)
+    if np.isinf(smoothing):
+        return fit_logistic(features * 0.0, rows.positives / rows.totals, rows.totals, prior)
+    prior[1] = 1.0
+    penalty = np.full(features.shape[1], smoothing / rows.totals.sum())
+    penalty[0] = 0.0
+    return fit_logistic(features, rows.positives / rows.totals, rows.totals, prior, penalty=penalty, start=start)
 
 
 def quantile_knots(scores: FloatArray, measure: FloatArray, n_knots: int) -> FloatArray:
@@ -277,13 +265,14 @@ class SplineCalibration(LogisticCalibrator):
 
     def _settle(self, basis: Basis, rows: Rows, smoothing: float) -> None:
         """Fit the curve, with more smoothing than requested if it must be monotone and would not be."""
-        fitted = basis.fit(rows, smoothing)
+        features = basis.features(rows)
+        fitted = fit_curve(features, rows, smoothing)
         while self.monotone and basis.lowest_slope(fitted) < 0:
             if smoothing > np.exp(LOG_SMOOTHING[1]):
-                fitted = basis.fit(rows, smoothing, level=True)
+                fitted = fit_curve(features, rows, np.inf)
                 break
             smoothing *= 10
-            fitted = basis.fit(rows, smoothing)
+            fitted = fit_curve(features, rows, smoothing)
         self.knots_, self.values_, self.smoothing_ = basis.knots, basis.at_knots(fitted), smoothing
         self._report(fitted)
 

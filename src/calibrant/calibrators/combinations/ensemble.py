@@ -1,6 +1,6 @@
 """Ensembles: the optimal weighted mean of the probabilities of several calibrators."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -21,9 +21,7 @@ from calibrant.calibrators.fitting.mixtures import (
     warn_unless_converged,
 )
 from calibrant.calibrators.rules import Rule, are_shares
-
-_LARGE_BLOCK = 1 << 20
-"""Number of probabilities, rows times classes, that the members calibrate at a time."""
+from calibrant.predictions import row_blocks
 
 
 def _mixture(members: Sequence[object], weights: object) -> bool:
@@ -136,25 +134,19 @@ class Ensemble(WithMembers):
 
     def _least_square(self, log_probs: FloatArray, labels: IntArray, shares: FloatArray) -> BestWeights:
         products = np.zeros((len(self.calibrators_), len(self.calibrators_)))
-        for rows in _blocks(log_probs.shape):
+        for rows in row_blocks(log_probs.shape):
             outputs = (np.exp(member.transform(log_probs[rows])) for member in self.calibrators_)
             products += error_products(outputs, labels[rows], shares[rows])
         return least_square(products)
 
 
 def error_products(members: Iterable[FloatArray], labels: IntArray, shares: FloatArray) -> FloatArray:
-    """Return the weighted sum over rows of the inner products of the members' errors, (m, m)."""
+    """Return the weighted sum over rows of the inner products of the errors of the members' probabilities, (m, m)."""
     rows = np.arange(len(labels))
     scale = np.sqrt(shares)[:, None]
     errors = []
-    for probs in members:
-        error = probs
+    for error in members:
         error[rows, labels] -= 1.0
         errors.append((error * scale).ravel())
     stacked = np.stack(errors)
     return stacked @ stacked.T
-
-
-def _blocks(shape: tuple[int, ...]) -> Iterator[slice]:
-    height = max(1, _LARGE_BLOCK // shape[1])
-    return (slice(start, start + height) for start in range(0, shape[0], height))

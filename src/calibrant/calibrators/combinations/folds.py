@@ -22,18 +22,8 @@ RARE = 3
 
 
 def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_folds: int) -> FloatArray:
-    """Return how much of the weight of each row belongs to each fold, (n_folds, n).
+    """Return how much of the weight of each row, which is positive, belongs to each fold, (n_folds, n).
 
-    Parameters
-    ----------
-    log_probs : ndarray of shape (n, K)
-    labels : ndarray of shape (n,)
-    weights : ndarray of shape (n,)
-        All positive.
-    n_folds : int
-
-    Notes
-    -----
     The rows are sorted by a hash of their scores, which does not depend on the order of rows or classes, and dealt to
     the folds in turn. The order is as good as random, but a second fit has the same folds. Classes with at most three
     rows come first, class by class, so that their rows are in different folds and every training set knows the class.
@@ -110,15 +100,7 @@ class Unseen(NamedTuple):
 def out_of_fold(
     whole: SharedStages, log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_folds: int
 ) -> Unseen:
-    """Return the members' predictions for rows that they were not fitted to.
-
-    Parameters
-    ----------
-    whole : SharedStages
-        The members, fitted to all rows.
-    log_probs, labels, weights : arrays with n rows
-    n_folds : int
-    """
+    """Return the predictions, for rows that they were not fitted to, of members that are fitted to all rows."""
     found: list[list[FloatArray]] = [[np.empty((0, log_probs.shape[1]))] for _ in whole.members]
     owners, masses = [np.empty(0, dtype=labels.dtype)], [np.empty(0)]
     for done, held_out in enumerate(fold_masses(log_probs, labels, weights, n_folds)):

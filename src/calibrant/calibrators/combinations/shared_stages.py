@@ -15,14 +15,9 @@ Path = tuple[str, ...]
 
 
 class SharedStages:
-    """Fit every distinct stage of several calibrators once.
+    """Fit every distinct stage of several calibrators once; other calibrators than compositions have one stage.
 
-    Parameters
-    ----------
-    members : sequence of Calibrator
-        Not fitted. A composition consists of its stages, any other calibrator of one stage.
-    near : SharedStages, optional
-        Fits of the same stages to similar rows, where the searches start.
+    The searches start at `near`, fits of the same stages to similar rows.
     """
 
     def __init__(self, members: Sequence[Calibrator], near: "SharedStages | None" = None) -> None:

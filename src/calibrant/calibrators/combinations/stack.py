@@ -11,7 +11,6 @@ from calibrant._core.progress import portion
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.combinations.compose import parse
-from calibrant.calibrators.combinations.default_members import default_members, folds_for
 from calibrant.calibrators.combinations.ensemble import MIXTURE
 from calibrant.calibrators.combinations.folds import Unseen, out_of_fold
 from calibrant.calibrators.combinations.members import WithMembers, all_converged
@@ -26,6 +25,9 @@ from calibrant.exceptions import InputError
 
 SMOOTHNESS = 30.0
 """Penalty of the map after the mixture: three times the usual one, because it has little left to correct."""
+
+LARGEST_MATRIX = 200
+"""Largest number of classes for which a default member has a matrix."""
 
 _LESS_LIKELY = 7.0
 """In a pseudo-row of the prior, one member gives the label exp(7) times the probability that the others give it."""
@@ -234,14 +236,8 @@ class StackedCalibration(WithMembers):
     def best_weights(self, likelihoods: FloatArray, masses: FloatArray, total: float) -> BestWeights:
         """Return the optimal weights of the members.
 
-        Parameters
-        ----------
-        likelihoods : ndarray of shape (r, m)
-            Finite out-of-fold log-probabilities that the members give to the labels.
-        masses : ndarray of shape (r,)
-            Weights of these rows.
-        total : float
-            Sum of the weights of all rows.
+        The likelihoods, (r, m), are the finite out-of-fold log-probabilities of the labels; the masses, (r,), are the
+        weights of their rows, and the total is the sum of the weights of all rows.
         """
         n_members = likelihoods.shape[1]
         certain = np.full((n_members, n_members), -_LESS_LIKELY)
@@ -250,3 +246,35 @@ class StackedCalibration(WithMembers):
         if not both.any():  # A single row, and no prior.
             both = np.ones(len(both))
         return least_nll(np.vstack([likelihoods, certain]), both / both.sum())
+
+
+def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) -> tuple[str, ...]:
+    """Return the names of the default members, which were chosen by benchmarks/calibrators_stack.py.
+
+    With two classes one is often rare, so that a few hundred rows contain few errors; therefore the predictions
+    themselves, with a lower bound, are a member. "sms-light" gains much if classes are confused in a way that can be
+    corrected, otherwise the folds show that it overfits. With few rows "iop-diag>joint" overfits.
+
+    Examples
+    --------
+    >>> default_members(10, 100)
+    ('ts', 'svs', 'sms', 'iop-deep')
+    >>> default_members(10, 500)
+    ('ts', 'svs', 'sms', 'iop-deep', 'sms-light')
+    >>> default_members(10, 5000)
+    ('ts', 'svs', 'sms-light', 'iop-diag>joint')
+    """
+    if keep_argmax:
+        return ("ts", "iop-deep") if n_classes > 2 else ("guard-light", "ts>guard-light", "iop-deep>guard-light")
+    if n_classes == 2:
+        return ("guard-light", "ts>guard-light", "svs", *["spline>guard"] * (n_rows >= 200))
+    if n_classes > LARGEST_MATRIX:
+        return ("ts", "svs")
+    if n_rows >= 2000:
+        return ("ts", "svs", "sms-light", "iop-diag>joint")
+    return ("ts", "svs", "sms", "iop-deep", *["sms-light"] * (n_rows >= max(200, 10 * n_classes)))
+
+
+def folds_for(n_rows: float) -> int:
+    """Return the default number of folds: with few rows more folds leave more rows for fitting."""
+    return 10 if n_rows < 1000 else 5

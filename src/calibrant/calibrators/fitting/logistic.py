@@ -19,28 +19,17 @@ DECREMENT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit:
-    """The solution of a logistic regression.
-
-    Attributes
-    ----------
-    intercept : float
-    coef : ndarray of shape (d,)
-    gradient_norm : float
-        Largest derivative of the mean loss at the solution, for standardised features, other than those at an active
-        bound.
-    converged : bool
-    loss : float
-        Mean negative log-likelihood, without penalty.
-    log_det : float
-        Logarithm of the determinant of the Hessian of mean loss and penalty.
-    """
+    """The solution of a logistic regression."""
 
     intercept: float
     coef: FloatArray
     gradient_norm: float
+    """Largest derivative of the mean loss, for standardised features, other than those at an active bound."""
     converged: bool
     loss: float
+    """Mean negative log-likelihood, without penalty."""
     log_det: float
+    """Logarithm of the determinant of the Hessian of mean loss and penalty."""
 
 
 def fit_logistic(  # noqa: PLR0913 (the parts of one problem)
@@ -54,18 +43,13 @@ def fit_logistic(  # noqa: PLR0913 (the parts of one problem)
     penalty: FloatArray | None = None,
     start: LogisticFit | None = None,
 ) -> LogisticFit:
-    r"""Minimise the weighted log-loss of :math:`\sigma(c + \sum_j \theta_j f_{ij})`.
+    r"""Minimise the weighted log-loss of :math:`\sigma(c + \sum_j \theta_j f_{ij})`, with targets in [0, 1].
 
     Parameters
     ----------
-    features : ndarray of shape (n, d)
-    targets : ndarray of shape (n,)
-        In [0, 1].
-    weights : ndarray of shape (n,)
     prior : ndarray of shape (d + 1,)
         Intercept and coefficients where the data does not determine them. It keeps coefficients finite if the data is
         separable.
-    intercept : bool
     bounded : bool
         Whether coefficients must not be negative.
     penalty : ndarray of shape (d,), optional

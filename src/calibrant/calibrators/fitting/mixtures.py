@@ -35,17 +35,9 @@ class BestWeights(NamedTuple):
 
 
 def least_nll(log_likelihoods: FloatArray, shares: FloatArray) -> BestWeights:
-    r"""Return the weights that maximise the likelihood.
+    r"""Return the weights that maximise the likelihood, given the finite log-probabilities of the labels, (n, m).
 
-    Parameters
-    ----------
-    log_likelihoods : ndarray of shape (n, m)
-        Finite log-probabilities that each member gives to the label of each row.
-    shares : ndarray of shape (n,)
-        Row weights with sum 1.
-
-    Notes
-    -----
+    The shares, (n,), are the weights of the rows, with sum 1. The function
     :math:`\sum_j \lambda_j - \sum_i s_i \ln \sum_j \lambda_j q_{ij}` is convex, and its minimum over all
     :math:`\lambda \ge 0` has sum 1. At a point with sum 1 it exceeds the minimum by at most
     :math:`\max_j \sum_i s_i q_{ij} / q_i - 1`, where :math:`q_i` is the mixture.
@@ -70,14 +62,7 @@ def least_nll(log_likelihoods: FloatArray, shares: FloatArray) -> BestWeights:
 def mixture_loss(ratios: FloatArray, shares: FloatArray, costs: FloatArray) -> Callable[[FloatArray], Curve]:
     r"""Return the function :math:`\sum_j c_j \lambda_j - \sum_i s_i \ln \sum_j \lambda_j q_{ij}` with its derivatives.
 
-    Parameters
-    ----------
-    ratios : ndarray of shape (n, m)
-        q, not negative.
-    shares : ndarray of shape (n,)
-        s, with sum 1.
-    costs : ndarray of shape (m,)
-        c, positive.
+    Here q, (n, m), are the ratios, not negative; s, (n,), the shares, with sum 1; and c, (m,), the costs, positive.
 
     Examples
     --------
@@ -101,16 +86,10 @@ def mixture_loss(ratios: FloatArray, shares: FloatArray, costs: FloatArray) -> C
 def least_square(products: FloatArray) -> BestWeights:
     r"""Return the weights w that minimise :math:`w^\top A w`.
 
-    Parameters
-    ----------
-    products : ndarray of shape (m, m)
-        A: mean inner products of the members' errors, so that the minimum is the smallest Brier score.
-
-    Notes
-    -----
-    The minimum is the point of the convex hull of m points that is nearest to the origin. Over all :math:`u \ge 0`,
-    with any sum, :math:`u^\top A u + (1 - \sum_j u_j)^2` is minimal at a multiple of the solution. This is non-negative
-    least squares, which is solved exactly by active sets.
+    A, (m, m), are the mean inner products of the members' errors, so the minimum is the smallest Brier score. It is the
+    point of the convex hull of m points that is nearest to the origin. Over all :math:`u \ge 0`, with any sum,
+    :math:`u^\top A u + (1 - \sum_j u_j)^2` is minimal at a multiple of the solution. This is non-negative least
+    squares, which is solved exactly by active sets.
 
     Examples
     --------

@@ -20,16 +20,9 @@ _FEW_ENTRIES = 1024
 class Segments:
     """Intervals of the log-probabilities of given rows on which a map is linear.
 
-    The map is 0 at the top of the highest segment and decreases from there with the slope of each segment. The slope
-    of a segment in a row is a linear combination of j learnt numbers: slope = parts of the row @ learnt numbers.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, K)
-        Finite log-probabilities.
-    knots : ndarray of shape (g + 1, n, 1) or (g + 1, 1, 1)
-        Where segments meet, descending, per row or for all rows.
-    parts : ndarray of shape (j, n) or (j, 1)
+    The map is 0 at the top of the highest segment and decreases from there with the slope of each segment. Segments
+    meet at the knots, which descend, (g + 1, n, 1), or (g + 1, 1, 1) for all rows. The slope of a segment in a row is a
+    linear combination of j learnt numbers, whose factors are the parts of the row, (j, n) or (j, 1).
     """
 
     def __init__(self, scores: FloatArray, knots: FloatArray, parts: FloatArray) -> None:
@@ -78,15 +71,7 @@ class SlopesLikelihood:
 
     .. math:: -\sum_i w_i \ln \mathrm{softmax}(f_{\beta u}(z_i))_{y_i} / \sum_i w_i + u^\top P u
 
-    Parameters
-    ----------
-    segments : Segments
-        The segments of the map f.
-    labels, weights : arrays of shape (n,)
-    unit : float
-        beta, the unit of the slopes.
-    penalty : array of shape (j g, j g)
-        P.
+    where f is the map of the segments, :math:`\beta` the `unit` of the slopes, and P, (j g, j g), the `penalty`.
     """
 
     def __init__(
@@ -163,17 +148,10 @@ def roughness(n_segments: int) -> FloatArray:
 
 
 def rank_segments(scores: FloatArray, ranks: IntArray) -> Segments:
-    """Return segments that end at the log-probabilities of given ranks of each row.
+    """Return segments that meet at the log-probabilities of given ranks in each row, from 0, the largest, to K - 1.
 
     The slope of a segment moves linearly from one learnt number to another as the confidence of the row, its largest
     probability, goes from 0 to 1.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, K)
-        Finite log-probabilities.
-    ranks : ndarray of shape (g + 1,)
-        Where segments meet: from 0, the rank of the largest, to K - 1.
     """
     ascending = scores.shape[1] - 1 - ranks
     knots = np.partition(scores, ascending, axis=1)[:, ascending].T

@@ -25,21 +25,14 @@ Features = TypeVar("Features")
 
 
 class Family(Protocol[Features]):
-    """How logits depend on a vector of parameters: linearly, with features that depend on the scores of a row.
-
-    Attributes
-    ----------
-    n_classes, size : int
-        Numbers of classes and of parameters.
-    entries, hessian_entries : int
-        Number of scores per block, and per block of a Hessian.
-    n_threads : int, optional
-    """
+    """How logits depend on a vector of parameters: linearly, with features that depend on the scores of a row."""
 
     n_classes: int
     size: int
+    """Number of parameters."""
     entries: int
     hessian_entries: int
+    """Number of scores per block, and per block of a Hessian."""
     n_threads: int | None
 
     def features(self, rows: slice) -> Features:
@@ -74,12 +67,7 @@ def _variances(probs: FloatArray, share: FloatArray) -> FloatArray:
 
 
 class Diagonal:
-    """Every class has a factor for its own score and an intercept: the parameters are (K, 2), row by row.
-
-    Parameters
-    ----------
-    scores : array of shape (n, K)
-    """
+    """Every class has a factor for its own score, (n, K), and an intercept: the parameters are (K, 2), row by row."""
 
     def __init__(self, scores: FloatArray) -> None:
         self.scores, self.n_classes = scores, scores.shape[1]
@@ -127,12 +115,7 @@ class Diagonal:
 
 
 class Full:
-    """Every class has a factor for each score and an intercept: the parameters are (K, K + 1), row by row.
-
-    Parameters
-    ----------
-    scores : array of shape (n, K)
-    """
+    """Every class has a factor for each score, (n, K), and an intercept: the parameters are (K, K + 1), row by row."""
 
     def __init__(self, scores: FloatArray) -> None:
         self.n_classes = k = scores.shape[1]
@@ -191,16 +174,8 @@ class PenalisedLikelihood(Generic[Features]):
     .. math:: -\sum_i w_i \ln \mathrm{softmax}(z_i(x))_{y_i} / \sum_i w_i + \sum_j c_j (x_j - x^0_j)^2
               + (a - a^0)^\top B (a - a^0)
 
-    where :math:`z_i(x)` are the logits of row i, and a are the first parameters in x.
-
-    Parameters
-    ----------
-    family : Family
-    labels, weights : arrays of shape (n,)
-    penalty, target : arrays with one entry per parameter, or numbers
-        c and :math:`x^0`.
-    bends : array of shape (m, m), optional
-        B, for the first m parameters.
+    where :math:`z_i(x)` are the logits of row i, and a are the first m parameters in x. In the code, c is `penalty`,
+    :math:`x^0` is `target`, and B, (m, m), is `bends`.
     """
 
     def __init__(

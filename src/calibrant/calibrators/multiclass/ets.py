@@ -1,9 +1,10 @@
 """Ensemble temperature scaling."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -106,7 +107,7 @@ class EnsembleTemperatureScaling(Calibrator):
                 log_beta, slope, converged = _downhill(losses.alone, log_beta)
             if self.joint:
                 log_beta, slope, converged = _downhill(losses.mixed, log_beta)
-        found = losses.best_weights(log_beta)
+        found, _ = losses.best_weights(log_beta)
         self.temperature_ = math.exp(-log_beta)
         self.weights_ = found.weights
         self.gradient_norm_ = max(found.gap, abs(slope))
@@ -146,13 +147,10 @@ class EnsembleTemperatureScaling(Calibrator):
 
     def _logarithms(self, log_probs: FloatArray) -> FloatArray:
         """Return the logarithm of the mixture, for rows with probabilities that underflow."""
-        members: list[Callable[[], FloatArray]] = [
-            lambda: log_softmax(log_probs / self.temperature_),
-            lambda: log_probs,
-            lambda: np.full(log_probs.shape, -np.log(log_probs.shape[1])),
-        ]
-        used = np.flatnonzero(self.weights_)
-        return mixture(self.weights_[used].tolist(), (members[j]() for j in used))
+        uniform = np.full(log_probs.shape, -np.log(log_probs.shape[1]))
+        members = (log_softmax(log_probs / self.temperature_), log_probs, uniform)
+        used = np.flatnonzero(self.weights_).tolist()
+        return mixture(self.weights_[used].tolist(), (members[j] for j in used))
 
 
 def _downhill(curve: Callable[[float], tuple[float, float]], start: float) -> tuple[float, float, bool]:
@@ -186,7 +184,7 @@ def _between(curve: Callable[[float], tuple[float, float]], near: float, far: fl
     return found, slope, abs(slope) <= _SMALL_SLOPE
 
 
-class _Losses:
+class _Losses(ABC):
     """The loss as a function of the logarithm of the inverse temperature."""
 
     def __init__(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
@@ -195,38 +193,31 @@ class _Losses:
         self.shares = weights / weights.sum()
         self.n_calls = 0
 
-    def _tempered(self, rows: slice, beta: float) -> tuple[FloatArray, FloatArray]:
-        """Return the logits minus the largest of their row, and the probabilities at an inverse temperature."""
-        logits = self.logits[rows] - self.top[rows]
-        probs = logits * beta
-        np.exp(probs, out=probs)
-        probs /= over_classes(np.add, probs)
-        return logits, probs
+    @abstractmethod
+    def best_weights(self, log_beta: float) -> tuple[BestWeights, float]:
+        """Return the best weights for a temperature, and the derivative of the loss with the best weights."""
+
+    def mixed(self, log_beta: float) -> tuple[float, float]:
+        """Return the loss with the best weights, and its derivative."""
+        found, slope = self.best_weights(log_beta)
+        return found.loss, slope
 
 
 class Likelihood(_Losses):
     """The negative log-likelihood."""
 
-    def mixed(self, log_beta: float) -> tuple[float, float]:
-        """Return the loss with the best weights, and its derivative."""
+    def best_weights(self, log_beta: float) -> tuple[BestWeights, float]:
+        """Return the best weights for a temperature, and the derivative of the loss with the best weights."""
         tempered, slopes = self._labels(log_beta)
-        members = self._members(tempered)
+        unchanged = self.log_probs[np.arange(len(self.labels)), self.labels]
+        uniform = np.full(len(self.labels), -math.log(self.log_probs.shape[1]))
+        members = np.maximum(np.column_stack([tempered, unchanged, uniform]), SMALLEST_LOG_PROB)
         found = least_nll(members, self.shares)
         with np.errstate(divide="ignore"):
             terms = members + np.log(found.weights)
         share_of_first = np.exp(terms[:, 0] - np.logaddexp.reduce(terms, axis=1))
         # The weights are optimal, so their change does not matter to first order.
-        return found.loss, -float(self.shares @ (share_of_first * slopes))
-
-    def best_weights(self, log_beta: float) -> BestWeights:
-        """Return the best weights for a temperature."""
-        return least_nll(self._members(self._labels(log_beta)[0]), self.shares)
-
-    def _members(self, tempered: FloatArray) -> FloatArray:
-        """Return the log-probabilities that the three members give to the labels, (n, 3)."""
-        unchanged = self.log_probs[np.arange(len(self.labels)), self.labels]
-        uniform = np.full(len(self.labels), -math.log(self.log_probs.shape[1]))
-        return np.maximum(np.column_stack([tempered, unchanged, uniform]), SMALLEST_LOG_PROB)
+        return found, -float(self.shares @ (share_of_first * slopes))
 
     def _labels(self, log_beta: float) -> tuple[FloatArray, FloatArray]:
         """Return the labels' temperature-scaled log-probabilities and their derivatives in ln(beta)."""
@@ -246,42 +237,31 @@ class Likelihood(_Losses):
         return tempered, slopes
 
 
-class _Quadratic(NamedTuple):
-    """The loss w A w as a function of the weights w.
-
-    `products` is A, (3, 3), the inner products of the errors of the three members. `slopes`, (3,), are the inner
-    products of these errors with the derivative of the first member in ln(beta).
-    """
-
-    products: FloatArray
-    slopes: FloatArray
-
-
 class BrierScore(_Losses):
-    """The Brier score."""
+    """The Brier score, which is w A w for weights w."""
 
     def alone(self, log_beta: float) -> tuple[float, float]:
         """Return the loss without mixing, and its derivative."""
-        products, slopes = self._at(log_beta)
+        products, slopes = self._products(log_beta)
         return float(products[0, 0]), float(2.0 * slopes[0])
 
-    def mixed(self, log_beta: float) -> tuple[float, float]:
-        """Return the loss with the best weights, and its derivative."""
-        products, slopes = self._at(log_beta)
+    def best_weights(self, log_beta: float) -> tuple[BestWeights, float]:
+        """Return the best weights for a temperature, and the derivative of the loss with the best weights."""
+        products, slopes = self._products(log_beta)
         found = least_square(products)
-        return found.loss, float(2.0 * found.weights[0] * (found.weights @ slopes))
+        return found, float(2.0 * found.weights[0] * (found.weights @ slopes))
 
-    def best_weights(self, log_beta: float) -> BestWeights:
-        """Return the best weights for a temperature."""
-        return least_square(self._at(log_beta).products)
-
-    def _at(self, log_beta: float) -> _Quadratic:
+    def _products(self, log_beta: float) -> tuple[FloatArray, FloatArray]:
+        """Return A, the inner products of the members' errors, and those with the derivative of the first member."""
         beta = math.exp(log_beta)
         self.n_calls += 1
 
         def task(rows: slice) -> FloatArray:
             labels, shares = self.labels[rows], self.shares[rows]
-            logits, tempered = self._tempered(rows, beta)
+            logits = self.logits[rows] - self.top[rows]
+            tempered = logits * beta
+            np.exp(tempered, out=tempered)
+            tempered /= over_classes(np.add, tempered)
             change = beta * tempered * (logits - over_classes(np.add, tempered * logits))
             members = np.stack([tempered, np.exp(self.log_probs[rows]), np.full(logits.shape, 1.0 / logits.shape[1])])
             members[:, np.arange(len(labels)), labels] -= 1.0
@@ -290,4 +270,4 @@ class BrierScore(_Losses):
             return scaled.reshape(3, -1) @ against.reshape(4, -1).T
 
         sums = add_blocks(task, self.logits.shape)
-        return _Quadratic((sums[:, :3] + sums[:, :3].T) / 2.0, sums[:, 3])
+        return (sums[:, :3] + sums[:, :3].T) / 2.0, sums[:, 3]

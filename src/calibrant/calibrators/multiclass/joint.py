@@ -37,13 +37,7 @@ JointFeatures = tuple[FloatArray, FloatArray]
 class Joint:
     """All classes share m parameters, and have a matrix as in `Full`: the parameters are first m, then (K, K + 1).
 
-    Parameters
-    ----------
-    shared : callable
-        Returns the features of the shared parameters, (m, n, K), for scores.
-    scores : array of shape (n, K)
-    n_shared : int
-        m.
+    The function `shared` returns the features of the shared parameters, (m, n, K), for scores, (n, K).
     """
 
     def __init__(self, shared: Callable[[FloatArray], FloatArray], scores: FloatArray, n_shared: int) -> None:
