@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import FloatArray
 from calibrant._core.threads import in_order
 
 Result = TypeVar("Result")
@@ -143,16 +143,12 @@ def log_softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray
     return log_probs
 
 
-def _places(before: FloatArray, after: FloatArray, top: IntArray, found: IntArray) -> None:
-    """Find the largest entry of each row; called on few rows at a time, since NumPy copies read-only arrays."""
-    before.argmax(axis=1, out=top)
-    after.argmax(axis=1, out=found)
-
-
 def keep_argmax(before: FloatArray, after: FloatArray) -> FloatArray:
     """Restore the position of the largest entry of every row, in place, where only rounding has changed it."""
     top, found = np.empty((2, len(before)), dtype=np.int64)
-    each_block(lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1)
+    for some in slices(0, len(before), max(1, BLOCK // before.shape[1])):  # Since NumPy copies read-only arrays.
+        before[some].argmax(axis=1, out=top[some])
+        after[some].argmax(axis=1, out=found[some])
     rows = np.flatnonzero(top != found)
     if len(rows):
         largest = after[rows, found[rows]]

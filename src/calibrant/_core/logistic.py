@@ -103,22 +103,10 @@ def maximise_all(
 ) -> FloatArray:
     """Return the coefficients of the design's rows, added to the offset, that maximise the likelihood of each column.
 
-    Parameters
-    ----------
-    offset : ndarray of shape (n,)
-    design : ndarray of shape (m, n)
-        One or two rows.
-    hits, shares : ndarray of shape (n, B), or (n, 1) if all regressions have the same
-        Outcomes, and weights that sum to 1 in each column.
-    start : ndarray of shape (m,)
+    The design, (m, n), has one or two rows. Outcomes, and weights that sum to 1 in each column, are (n, B), or (n, 1)
+    if all regressions have the same. Coefficients, (m, B), are NaN in columns where full steps do not converge soon,
+    for instance because no finite maximum exists.
 
-    Returns
-    -------
-    ndarray of shape (m, B)
-        NaN in columns where full steps do not converge soon, for instance because no finite maximum exists.
-
-    Notes
-    -----
     All columns take their steps together: one `descend` per column takes 20 times as long with 100 rows, and 1.4 times
     with 10,000. A single regression of two coefficients is left to `LogisticLoss`, which takes 0.3 to 0.7 of the time
     of one column here. The likelihood is concave, so Newton's method can only converge to its one maximum. Full steps

@@ -6,20 +6,10 @@ from calibrant._border.types import FloatArray
 
 
 def monotone_cubic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
-    r"""Interpolate values at ascending points by cubics that rise and fall only where the values do.
+    r"""Interpolate values by cubics that rise and fall only where the values do.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Points, strictly ascending; at least two.
-    y : ndarray of shape (n,) or (n, B)
-        Values, or columns of values.
-    at : ndarray of shape (m,)
-        Where to interpolate. Beyond the ends, the outer cubics are continued.
-
-    Returns
-    -------
-    ndarray of shape (m,) or (m, B)
+    There are at least two points x, (n,), strictly ascending, and values y, (n,) or (n, B). Beyond the ends, the outer
+    cubics are continued.
 
     Notes
     -----

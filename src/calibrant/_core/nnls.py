@@ -23,14 +23,8 @@ _Numbers = list[float]
 def nnls(factor: FloatArray, target: FloatArray, near: FloatArray | None = None) -> FloatArray:
     """Return the x without negative entries that minimises :math:`|A x - b|`, by Lawson and Hanson's active sets.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (m, n)
-        A, of full column rank.
-    target : ndarray of shape (m,)
-        b.
-    near : ndarray of shape (n,), optional
-        A guess, such as the unconstrained solution: entries that are not positive here are tried as zeros first.
+    The factor A, (m, n), has full column rank, and b is the target, (m,). Entries that are not positive in `near`, such
+    as the unconstrained solution, are tried as zeros first.
 
     Examples
     --------
@@ -90,21 +84,9 @@ def _least_squares(factor: FloatArray, target: FloatArray, positive: BoolArray) 
 def least_of_few(matrix: FloatArray, target: FloatArray, near: FloatArray) -> FloatArray | None:
     r"""Return the x of at most three non-negative entries that minimises :math:`x^\top H x / 2 - c^\top x`.
 
-    Each set of positive entries is tried, beginning with those that are positive in `near`. A set gives the minimum if
-    the solution of its equations is positive, and increasing no other entry would lower the value.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        H, symmetric.
-    target : ndarray of shape (n,)
-        c.
-    near : ndarray of shape (n,)
-
-    Returns
-    -------
-    ndarray of shape (n,), or None
-        None if there are more than three entries, or rounding would decide.
+    H is symmetric, (n, n), and c the target, (n,). Each set of positive entries is tried, beginning with those that are
+    positive in `near`. A set gives the minimum if the solution of its equations is positive, and increasing no other
+    entry would lower the value. It is None if there are more than three entries, or rounding would decide.
 
     Examples
     --------

@@ -35,17 +35,8 @@ def count_sums(
     """Return sums over groups of a value that depends on the drawn number of events of the group, (B,), for each key.
 
     The number of events is drawn directly, by inverting the law of a sum of independent events. Counts with a
-    probability below 1e-30 may never be drawn.
-
-    Parameters
-    ----------
-    probs : ndarray of shape (n,)
-        Probabilities of the events, in the order of the groups.
-    ends : ndarray of int of shape (G,)
-        Where the groups end.
-    values : ndarray of shape (n + G,)
-        The values of 0, 1, ... events of the first group, then those of the second, and so on.
-    keys : ndarray of uint64 of shape (B,)
+    probability below 1e-30 may never be drawn. Probabilities (n,) are in the order of the groups, which end at `ends`,
+    (G,). The values, (n + G,), are those of 0, 1, ... events of the first group, then those of the second, and so on.
 
     Examples
     --------

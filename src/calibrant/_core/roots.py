@@ -10,14 +10,7 @@ RELATIVE = 4 * 2.0**-52
 def root(function: Callable[[float], float], low: float, high: float, *, xtol: float = 0.0) -> float:
     r"""Return a zero of a continuous function that has different signs at both ends.
 
-    Parameters
-    ----------
-    function : callable
-        Maps a number to a number.
-    low, high : float
-        Points at which its signs differ, or at one of which it is 0.
-    xtol : float
-        The zero x is less than this plus four units in its last place away from the point that is returned.
+    It may be 0 at one of them. What is returned is less than `xtol` plus four units in its last place from a zero.
 
     Notes
     -----

@@ -158,17 +158,8 @@ def count_rows(
 ) -> tuple[int, int, int]:
     """Count rows into records, and return the sums of their scores: see `sum_scores`.
 
-    Parameters
-    ----------
-    probs : ndarray of shape (n,), of float64 or float32
-        Probabilities of the event, at most `MOST_ROWS`.
-    events : ndarray of shape (n,)
-        1 where it happened, otherwise 0.
-    cuts : Cuts
-    records : ndarray of shape (parts, 4)
-        Updated in place, in the order of `Cuts.record`; at most `MOST_COUNTED` rows in all. See `empty_records`.
-    with_logs : bool, default=False
-        Whether log losses are summed; otherwise 0 is returned for them.
+    The records, (parts, 4), are updated in place, in the order of `Cuts.record`; they have at most `MOST_COUNTED` rows
+    in all. See `empty_records`.
     """
     core = library()
     if core is not None:
@@ -191,14 +182,8 @@ def count_rows(
 def sum_scores(probs: Floats, events: Events, *, with_logs: bool) -> tuple[int, int, int]:
     """Return squared errors and log losses, summed in units of 2^-32, and how many log losses are infinite.
 
-    Parameters
-    ----------
-    probs : ndarray of shape (n,)
-        Probabilities of the event, at most `MOST_ROWS`.
-    events : ndarray of shape (n,)
-        1 where it happened, otherwise 0.
-    with_logs : bool
-        Whether log losses are summed; otherwise 0 is returned for them.
+    There are at most `MOST_ROWS` probabilities of the event, (n,), and 1 where it happened, otherwise 0, (n,). Without
+    logs, 0 is returned for what concerns log losses.
     """
     core, sums = library(), np.zeros(3, dtype=np.int64)
     if core is not None:

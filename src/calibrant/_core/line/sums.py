@@ -93,16 +93,8 @@ class KernelSums:
     def leave_one_out(self, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
         """Return, for every row, the sums over all other rows; a row's own images are left out too.
 
-        Parameters
-        ----------
-        charges : array of shape (n, m)
-            One row for each position, in their original order.
-        n_threads : int, optional
-            Default: all processors. The result does not depend on it.
-
-        Returns
-        -------
-        array of shape (n, m)
+        Charges and sums are (n, m), in the original order of the positions. By default all processors are used; the
+        result does not depend on their number.
         """
         return for_columns(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
 
