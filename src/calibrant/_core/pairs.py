@@ -6,7 +6,6 @@ checked that arrays are finite float64 of fitting shapes.
 """
 
 import math
-from enum import IntEnum
 from operator import itemgetter
 
 import numpy as np
@@ -19,52 +18,25 @@ from calibrant._core.library import Job, Points, Problem, required
 from calibrant._core.packing import padded, points_of, spaced, strips_of, zeros
 from calibrant._core.threads import in_order
 
-
-class Distance(IntEnum):
-    """How distances are summed; the numbers are those of the compiled code."""
-
-    OVERLAP = 0
-    DIFFERENCE = 1
-    SQUARED = 2
-    MINIMA = 3
-
-
-class Power(IntEnum):
-    """The power applied to a summed distance; the numbers are those of the compiled code."""
-
-    AS_IT_IS = 0
-    ROOT = 1
-    SQUARE = 2
-
-
-class Profile(IntEnum):
-    """The function of the scaled distance; the numbers are those of the compiled code."""
-
-    EXPONENTIAL = 0
-    MATERN32 = 1
-    MATERN52 = 2
-    GAMMA = 3
-    RATIONAL = 4
-
-
+# The numbers that identify in compiled code how distances are summed, the power of a sum, and the function of it.
+OVERLAP, DIFFERENCE, SQUARED, MINIMA = range(4)
+AS_IT_IS, ROOT, SQUARE = range(3)
 _PROFILES = {
-    "exponential": Profile.EXPONENTIAL,
-    "gaussian": Profile.EXPONENTIAL,
-    "gamma-exponential": Profile.GAMMA,
-    "matern32": Profile.MATERN32,
-    "matern52": Profile.MATERN52,
-    "rational-quadratic": Profile.RATIONAL,
+    "exponential": 0,
+    "gaussian": 0,
+    "matern32": 1,
+    "matern52": 2,
+    "gamma-exponential": 3,
+    "rational-quadratic": 4,
 }
-# Radial functions of the squared distance, and one that takes either, with its own exponent; all others are functions
-# of the distance.
-_OF_SQUARE = {"gaussian", "rational-quadratic"}
-_OF_EITHER = {"gamma-exponential"}
+# Radial functions of the squared distance. One takes either, with its own exponent; all others take the distance.
+_OF_SQUARE, _OF_EITHER = {"gaussian", "rational-quadratic"}, "gamma-exponential"
 
 
 def problem_of(H: RadialMatrix) -> Problem:
     """Return all parameters of H for the compiled code."""
     distance = _distance(H.kernel, H.points)
-    power, scale, shape = _scaling(H.kernel, squared=distance == Distance.SQUARED)
+    power, scale, shape = _scaling(H.kernel, squared=distance == SQUARED)
     return Problem.of(
         points=_points(H.kernel, distance, H.points),
         residuals=points_of(H.left, H.right),
@@ -76,23 +48,23 @@ def problem_of(H: RadialMatrix) -> Problem:
     )
 
 
-def _distance(kernel: Kernel, P: FloatArray) -> Distance:
+def _distance(kernel: Kernel, P: FloatArray) -> int:
     if kernel.distance == "euclidean":
-        return Distance.SQUARED
+        return SQUARED
     largest = np.einsum("ij->i", np.abs(P)).max(initial=0.0)  # Three times as quick as `sum`.
     # Products of minima need no exponential per pair, but must not overflow.
     if kernel.radial == "exponential" and largest <= 100 * kernel.lengthscale:
-        return Distance.MINIMA
+        return MINIMA
     # The sum of minima takes two instructions per class instead of three, but its rounding error is absolute.
     # If the lengthscale is small, or the slope at 0 infinite, differences are summed.
-    steep = kernel.radial == "gamma-exponential" and kernel.shape < 1
-    return Distance.DIFFERENCE if steep or largest > 1000 * kernel.lengthscale else Distance.OVERLAP
+    steep = kernel.radial == _OF_EITHER and kernel.shape < 1
+    return DIFFERENCE if steep or largest > 1000 * kernel.lengthscale else OVERLAP
 
 
-def _points(kernel: Kernel, distance: Distance, P: FloatArray) -> Points:
+def _points(kernel: Kernel, distance: int, P: FloatArray) -> Points:
     """Return the predictions or, for products of minima, their exponentials, and their totals over the classes."""
     core = required()
-    if distance == Distance.MINIMA:
+    if distance == MINIMA:
         powers = zeros(padded(len(P)) * P.shape[1])
         np.divide(P, kernel.lengthscale, out=powers[: P.size].reshape(P.shape))
         core.exp(powers, len(powers))
@@ -102,18 +74,18 @@ def _points(kernel: Kernel, distance: Distance, P: FloatArray) -> Points:
     return points
 
 
-def _scaling(kernel: Kernel, *, squared: bool) -> tuple[Power, float, float]:
+def _scaling(kernel: Kernel, *, squared: bool) -> tuple[int, float, float]:
     """Return the power of the summed distance, the factor that follows it, and the shape, for the profile."""
     # Sums are twice the total variation, or the squared Euclidean distance.
     unit = kernel.lengthscale if squared else 2 * kernel.lengthscale
-    if kernel.radial in _OF_EITHER:
+    if kernel.radial == _OF_EITHER:
         scale, shape = (unit**-2, kernel.shape / 2) if squared else (1 / unit, kernel.shape)
-        return Power.AS_IT_IS, scale, shape
+        return AS_IT_IS, scale, shape
     if kernel.radial in _OF_SQUARE:
         factor = -0.5 if kernel.radial == "gaussian" else 0.5 / kernel.shape
-        return Power.AS_IT_IS if squared else Power.SQUARE, factor * unit**-2, kernel.shape
+        return AS_IT_IS if squared else SQUARE, factor * unit**-2, kernel.shape
     factor = {"exponential": -1.0, "matern32": -math.sqrt(3), "matern52": -math.sqrt(5)}[kernel.radial]
-    return Power.ROOT if squared else Power.AS_IT_IS, factor / unit, kernel.shape
+    return ROOT if squared else AS_IT_IS, factor / unit, kernel.shape
 
 
 _PAIRS_PER_JOB = 2**20

@@ -52,8 +52,8 @@ def residuals_in_numpy(
 def pair_sums(probs: FloatArray, share: FloatArray, features: FloatArray) -> FloatArray:
     """Return the sums of products of two features times probabilities, then times minus products of two of these.
 
-    They are (K + K (K + 1) / 2, m (m + 1) / 2), for probabilities (n, K), weights of the rows (n, 1) and features (n, m).
-    Pairs are in the order of the rows of an upper triangular matrix.
+    For probabilities (n, K), weights of the rows (n, 1) and features (n, m), they are
+    (K + K (K + 1) / 2, m (m + 1) / 2); pairs are in the order of the rows of an upper triangular matrix.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import LARGEST, fail_at
 from calibrant.forecasts.convolution import Profile, kernel_value
 from calibrant.forecasts.distribution import Distribution
-from calibrant.forecasts.samples import Drawn, distances, mean_gap_between
+from calibrant.forecasts.samples import Drawn, Samples, distances
 
 STREAM = 0x466F7265
 """Keeps the draws apart from those of a caller's generator with the same seed, for example one that draws targets."""
@@ -97,7 +97,7 @@ class MonteCarlo(Drawn):
 
     def cdf(self, y: FloatArray) -> FloatArray:
         """Return P(Z <= y) by `dist.cdf`; row i at y[i], which may hold one value or several."""
-        if self.event_shape or not hasattr(self.dist, "cdf"):
+        if not self.has_cdf:
             return super().cdf(y)
         y = np.asarray(y, dtype=np.float64)
         return self._by_row(self.dist.cdf, y.reshape(self.n, -1)).reshape(y.shape)
@@ -133,8 +133,9 @@ class MonteCarlo(Drawn):
         """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence, from independent draws."""
         if not isinstance(other, MonteCarlo):
             return super().differences_from(other)
-        (first, second), (third, fourth) = (np.split(law.draws, 2, axis=1) for law in (self, other))
-        return (_mean_distances(first, fourth) + _mean_distances(second, third)) / 2
+        halves = [Samples._trusted(draws=half) for law in (self, other) for half in np.split(law.draws, 2, axis=1)]  # noqa: SLF001 (checked)
+        first, second, third, fourth = halves
+        return (fourth.mean_difference(first) + third.mean_difference(second)) / 2
 
     def quantiles(self) -> FloatArray:
         """Return the midpoints of n_draws equally likely parts by `dist.ppf`, or else the sorted draws."""
@@ -177,14 +178,6 @@ class MonteCarlo(Drawn):
         copy[order] = np.arange(self.n) - np.searchsorted(ascending, ascending)
         for c in range(copy.max() + 1):
             yield copy == c, self.rows[copy == c]
-
-
-def _mean_distances(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the mean distance of all pairs of draws, row by row."""
-    if left.ndim == 2:
-        return mean_gap_between(left, right)
-    norms = [np.sqrt(np.square(left - right[:, [s]]).sum(axis=-1)).mean(axis=1) for s in range(right.shape[1])]
-    return np.mean(norms, axis=0)
 
 
 def _count_rows(dist: Any) -> int:
