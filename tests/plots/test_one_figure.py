@@ -14,7 +14,7 @@ from calibrant import Predictions, reliability_curve
 from calibrant.curves import isotonic_curve, kernel_curve
 from calibrant.plots import plot_bias, plot_reliability
 from calibrant.report import views
-from calibrant.report.series import as_series
+from calibrant.report.series import series_of
 from calibrant.results.drawing import BLUE, RED
 from calibrant.results.drawing.reliability import words_of
 from calibrant.results.drawing.sketches import STYLES
@@ -158,7 +158,7 @@ def bars(strip, class_, x, side):
 
 def on_the_page(curve, *, tilted):
     whole = assessment(curve=curve)
-    view = next(v for v in views.views(as_series(whole)) if v.key == ("bias" if tilted else "binned"))
+    view = next(v for v in views.views(series_of(whole)) if v.key == ("bias" if tilted else "binned"))
     html = view.figure.__html__()
     shown = read(html, view.strips[0].__html__())
     probes = Tree(html).find("g", class_="point probe")
@@ -231,6 +231,6 @@ def test_the_cases_hold_all_that_can_differ():
 
 def test_the_scale_of_the_bias_view_fits_all_curves_on_it():
     wide, narrow = CURVES["points"](), reliability_curve(binary(2000, seed=2))
-    both = views.views(as_series({"a": assessment(curve=narrow), "b": assessment(curve=wide)}))[-1].figure.__html__()
+    both = views.views(series_of({"a": assessment(curve=narrow), "b": assessment(curve=wide)}))[-1].figure.__html__()
     frame = Tree(both).find("rect", class_="frame")[0][0]
     assert scales(Tree(both))[1](float(frame["y"])) == pytest.approx(plot_bias(wide).get_ylim()[1], abs=2e-4)

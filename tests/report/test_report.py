@@ -14,7 +14,7 @@ import pytest
 
 from calibrant import InputError, as_record
 from calibrant.report import page, render_html
-from calibrant.report.series import as_series
+from calibrant.report.series import series_of
 from calibrant.results.drawing import thinning
 from calibrant.results.words import names
 from report_cases import (
@@ -212,7 +212,7 @@ class TestSecurity:
         assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", written)
 
     def test_embedded_data_cannot_end_its_element(self):
-        embedded = page.embed("<!--</script>&\u2028\u2029", as_series(poisoned(HOSTILE["script"])))
+        embedded = page.embed("<!--</script>&\u2028\u2029", series_of(poisoned(HOSTILE["script"])))
         assert not set(embedded) & set("<>&\u2028\u2029")
         assert json.loads(embedded)["title"] == "<!--</script>&\u2028\u2029"
 

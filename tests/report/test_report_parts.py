@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from calibrant._border import numerals
 from calibrant.metrics import FORECAST_METRICS, METRICS
 from calibrant.report import diagram, figures, metrics, render_html, tables, views
-from calibrant.report.series import as_series
+from calibrant.report.series import series_of
 from calibrant.results.drawing import svg
 from naming import each
 from report_cases import Tree, assessment, consistency, curve, measured, verdict
 
 
 def drawn_binned(whole):
-    return next(view for view in views.views(as_series(whole)) if view.key == "binned").figure.__html__()
+    return next(view for view in views.views(series_of(whole)) if view.key == "binned").figure.__html__()
 
 
 class TestMetricTable:
@@ -28,7 +28,7 @@ class TestMetricTable:
         return [line.split() for line in body.splitlines() if line.strip()]
 
     def rows(self, **columns):
-        return metrics.metric_rows(as_series({name: assessment(metrics=values) for name, values in columns.items()}))
+        return metrics.metric_rows(series_of({name: assessment(metrics=values) for name, values in columns.items()}))
 
     def test_marks_the_best_by_the_direction_of_the_metric(self):
         accuracy, ece = self.rows(a={"accuracy": 0.9, "ece": 0.02}, b={"accuracy": 0.8, "ece": 0.01})
@@ -113,7 +113,7 @@ class TestFigures:
         two, three = assessment(classes=("no", "yes")), assessment()
         assert "Confidence in the predicted class" in drawn_binned(three)
         assert "Predicted probability" in drawn_binned(two)
-        both = views.views(as_series({"two": two, "three": three}))[0].figure.__html__()
+        both = views.views(series_of({"two": two, "three": three}))[0].figure.__html__()
         assert ("Predicted probability" in both, "Confidence" in both) == (True, False)
 
     def test_a_dense_curve_has_a_band_and_no_points(self):
@@ -204,7 +204,7 @@ class TestTables:
 
     def test_settings_are_shown_once_where_they_agree(self):
         rows = tables.setting_rows(
-            as_series({"a": assessment(), "b": assessment(settings={"seed": 1, "resamples": 99, "weighted": True})})
+            series_of({"a": assessment(), "b": assessment(settings={"seed": 1, "resamples": 99, "weighted": True})})
         )
         assert rows == [
             ("seed", ["0", "1"]),

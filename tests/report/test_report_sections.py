@@ -18,12 +18,11 @@ from calibrant.report import (
     metrics,
     render_html,
     tables,
-    thin,
     views,
 )
+from calibrant.report.diagram import facts
 from calibrant.report.page import rounded
-from calibrant.report.series import as_series
-from calibrant.report.thin import facts
+from calibrant.report.series import series_of
 from calibrant.results import Interval
 from calibrant.results.drawing import thinning
 from calibrant.results.drawing.reliability import reliability_figure
@@ -70,7 +69,7 @@ class TestThinning:
 
     def test_the_worst_classes_are_kept(self):
         many = tuple(f"class {i}" for i in range(40))
-        light = thin.lighten(pictured(classes=many)).classwise
+        light = series_of(pictured(classes=many))[0].assessment.classwise
         assert light.names == tuple(f"class {i}" for i in range(39, 15, -1))
         assert [c.error.value for c in light.curves] == sorted((c.error.value for c in light.curves), reverse=True)
 
@@ -81,23 +80,23 @@ class TestThinning:
 
 class TestViews:
     def test_all_five_where_there_are_curves_and_two_without(self):
-        assert [v.key for v in views.views(as_series(pictured()))] == [
+        assert [v.key for v in views.views(series_of(pictured()))] == [
             *("isotonic", "binned", "kernel", "cumulative", "bias")
         ]
-        assert [v.key for v in views.views(as_series(assessment()))] == ["binned", "bias"]
+        assert [v.key for v in views.views(series_of(assessment()))] == ["binned", "bias"]
 
     def test_a_curve_is_thick_where_it_leaves_its_band(self):
         own = reliability_figure(dense_curve())
         assert not own.off[own.x < 0.5].any()
         assert own.off.any()
-        drawn = views.views(as_series(pictured()))[0].figure.__html__()
+        drawn = views.views(series_of(pictured()))[0].figure.__html__()
         assert drawn.count('class="curve strong"') >= 1
 
     def test_a_curve_of_few_points_shows_each_of_them(self):
         for n_points in (1, 12):
             few = pictured(classes=("no", "yes"))
             few = replace(few, curves={"isotonic": dense_curve(n_points=n_points)})
-            drawn = views.views(as_series(few))[0].figure.__html__()
+            drawn = views.views(series_of(few))[0].figure.__html__()
             assert drawn.count('class="point"') == n_points
             assert "probe" not in drawn
 
@@ -107,7 +106,7 @@ class TestViews:
 
         def said(*curves):
             shown = {f"model {i}": replace(one, curves=own) for i, own in enumerate(curves)}
-            return " ".join(views.views(as_series(shown))[0].reading)
+            return " ".join(views.views(series_of(shown))[0].reading)
 
         assert "The curve is thick" in said(many)
         assert "a filled point lies outside it" not in said(many)
@@ -120,7 +119,7 @@ class TestViews:
         for view, words in (("class", "the event is rarer"), ("top-label", "the model is right less often")):
             one = pictured(classes=("no", "yes") if view == "class" else ("a", "b", "c"))
             one = replace(one, curve=replace(one.curve, view=view), curves={})
-            texts = {found.key: " ".join(found.reading) for found in views.views(as_series({"{0}": one}))}
+            texts = {found.key: " ".join(found.reading) for found in views.views(series_of({"{0}": one}))}
             assert all(words in texts[key] for key in ("binned", "cumulative", "bias"))
 
     def test_points_name_the_kind_of_their_limits(self):
@@ -129,7 +128,7 @@ class TestViews:
         assert not any("%" in key for key in facts(bare, 3))
 
     def test_the_histogram_hangs_other_rows_below_the_line(self):
-        strip = views.views(as_series(pictured()))[0].strips[0].__html__()
+        strip = views.views(series_of(pictured()))[0].strips[0].__html__()
         tree = Tree(strip)
         (up, _), (down, _) = tree.find("path", class_="share")[0], tree.find("path", class_="share rest")[0]
         assert up["d"].count("M") == down["d"].count("M") == 4
@@ -139,7 +138,7 @@ class TestViews:
         assert "20%" in strip
 
     def test_the_bias_view_centres_on_zero(self):
-        drawn = Tree(next(v for v in views.views(as_series(assessment())) if v.key == "bias").figure.__html__())
+        drawn = Tree(next(v for v in views.views(series_of(assessment())) if v.key == "bias").figure.__html__())
         zero = drawn.find("line", class_="diagonal")[0][0]
         assert zero["y1"] == zero["y2"] == "200"
         heights = [float(a["cy"]) for a, _ in drawn.find("circle") if a["class"].startswith("marker")]
@@ -147,13 +146,13 @@ class TestViews:
         assert heights[2] == heights[3] == heights[4] < 200
 
     def test_the_running_sum_says_where_the_worst_interval_is(self):
-        words = views.reading(as_series(pictured()))
+        words = views.reading(series_of(pictured()))
         assert words[-1] == (
             "The largest net error (thick) is in the predictions from 0.1 to 0.4: 28% predicted, 20% observed in "
             "750 rows."
         )
         still = replace(pictured(), cumulative=replace(pictured().cumulative, worst=None))
-        assert views.reading(as_series(still))[-1] == "The path never leaves 0."
+        assert views.reading(series_of(still))[-1] == "The path never leaves 0."
 
 
 class TestMetrics:
@@ -162,7 +161,7 @@ class TestMetrics:
         return Interval(name=name, **{**found, **changes})
 
     def test_proper_scores_come_first_and_unusual_metrics_are_folded(self):
-        series = as_series(assessment(metrics={"nll": 0.3, "ece": 0.1, "ucme": 0.1, "e50": 0.2, "mine": 1.0}))
+        series = series_of(assessment(metrics={"nll": 0.3, "ece": 0.1, "ucme": 0.1, "e50": 0.2, "mine": 1.0}))
         sections = metrics.metric_sections(series)
         assert [(s.label, s.main, [row.key for row in s.rows]) for s in sections] == [
             ("Scores", True, ["nll"]),
@@ -176,13 +175,13 @@ class TestMetrics:
         rng = np.random.default_rng(0)
         probs = rng.random(200)
         found = assess(Predictions(probs, rng.random(200) < probs), n_resamples=19, rng=0)
-        sections = metrics.metric_sections(as_series(found))
+        sections = metrics.metric_sections(series_of(found))
         shown = [row.key for section in sections if section.main for row in section.rows]
         assert sorted(shown) == sorted(principal_metrics(n_classes=2))
         assert not [row for section in sections for row in section.rows if "-one-vs-rest" in row.key]
 
     def test_unknown_metrics_alone_are_not_folded(self):
-        assert [s.main for s in metrics.metric_sections(as_series(assessment(metrics={"mine": 1.0})))] == [True]
+        assert [s.main for s in metrics.metric_sections(series_of(assessment(metrics={"mine": 1.0})))] == [True]
 
     def test_intervals_stand_beside_values_and_the_range_by_chance_where_there_are_none(self):
         shown = assessment(
@@ -192,11 +191,11 @@ class TestMetrics:
                 "ece": self.limits("ECE()", low=None, high=None, method="none", expected=0.004, null=(0.0, 0.006)),
             },
         )
-        rows = {row.key: row.cells[0] for row in metrics.metric_rows(as_series(shown))}
+        rows = {row.key: row.cells[0] for row in metrics.metric_rows(series_of(shown))}
         assert (rows["nll"].interval, rows["nll"].chance) == ("0.0100 to 0.0200", "")
         assert (rows["ece"].interval, rows["ece"].chance) == ("", "up to 0.00600")
         assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance up to 0.00600"]
-        assert metrics.metric_notes(as_series(shown)) == []
+        assert metrics.metric_notes(series_of(shown)) == []
         source = render_html(shown)
         assert "90% interval" in source
         assert "“If calibrated” holds the range in 95 of 100 data sets of a calibrated model." in source
@@ -205,9 +204,9 @@ class TestMetrics:
     def test_limits_that_are_not_known_to_cover_are_left_out_and_said_to_be(self):
         nothing = self.limits("ECE()", low=None, high=None, method="none", null=(0.0, 0.006), reason="why")
         shown = assessment(metrics={"ece": 0.05}, intervals={"ece": nothing})
-        (row,) = metrics.metric_rows(as_series(shown))
+        (row,) = metrics.metric_rows(series_of(shown))
         assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance up to 0.00600")
-        (note,) = metrics.metric_notes(as_series(shown))
+        (note,) = metrics.metric_notes(series_of(shown))
         assert note == "No interval of known coverage for ECE: why."
         assert note in render_html(shown)
 
@@ -216,22 +215,22 @@ class TestMetrics:
         for others, words in ((["kce"], "; KCE"), (["kce", "mmce"], " and 2 others")):
             keys = ["skce", *others]
             shown = assessment(metrics=dict.fromkeys(keys, 0.05), intervals=dict.fromkeys(keys, nothing))
-            (note,) = metrics.metric_notes(as_series(shown))
+            (note,) = metrics.metric_notes(series_of(shown))
             assert note == f"No interval of known coverage for SKCE{words}: why."
 
     def test_the_sum_in_the_brier_score_of_two_classes_is_said(self):
         for classes, said in ((("no", "yes"), True), (("a", "b", "c"), False)):
-            notes = metrics.metric_notes(as_series(assessment(classes=classes, metrics={"brier": 0.4})))
+            notes = metrics.metric_notes(series_of(assessment(classes=classes, metrics={"brier": 0.4})))
             assert any(note.startswith("The Brier score is summed over the classes") for note in notes) == said
-        assert metrics.metric_notes(as_series(assessment(classes=("no", "yes"), metrics={"nll": 0.4}))) == []
+        assert metrics.metric_notes(series_of(assessment(classes=("no", "yes"), metrics={"nll": 0.4}))) == []
 
     def test_without_intervals_there_is_no_level(self):
-        assert metrics.interval_level(as_series(assessment())) is None
+        assert metrics.interval_level(series_of(assessment())) is None
 
 
 class TestParts:
     def test_steps_lead_from_uncertainty_to_the_score(self):
-        (series,) = as_series(pictured())
+        (series,) = series_of(pictured())
         uncertainty, discrimination, miscalibration, score = decomposition.bars(
             decomposition.find(series, "squared-error")
         )
@@ -241,13 +240,13 @@ class TestParts:
         assert (score.written, miscalibration.written) == ("0.180", "+0.0300")
 
     def test_scores_are_named_by_what_is_scored(self):
-        assert decomposition.score_name(as_series(pictured()), "squared-error") == "Squared error of the confidence"
-        two = as_series(pictured(classes=("no", "yes")))
+        assert decomposition.score_name(series_of(pictured()), "squared-error") == "Squared error of the confidence"
+        two = series_of(pictured(classes=("no", "yes")))
         assert decomposition.score_name(two, "squared-error") == "Squared error (half the Brier score)"
         assert decomposition.score_name(two, "log") == "Log loss"
 
     def test_infinite_scores_are_left_out(self):
-        series = as_series(pictured())
+        series = series_of(pictured())
         assert decomposition.shown_scores(series) == ["squared-error"]
         assert decomposition.find(series[0], "log") is None
 
@@ -330,7 +329,7 @@ class TestFix:
 
 class TestClassesAndRanking:
     def test_the_average_comes_first_then_the_largest_error(self):
-        shown = diagram.panels(as_series(pictured())[0].assessment)
+        shown = diagram.panels(series_of(pictured())[0].assessment)
         assert [p.title for p in shown] == ["Average", "cat", "bee", "ant"]
         assert (shown[1].error, shown[1].rows, shown[0].rows) == ("ECE 0.0300", "12 rows", "of 3 classes")
         assert diagram.panels(assessment()) == []
@@ -341,7 +340,7 @@ class TestClassesAndRanking:
         assert "0.600" in section
         assert "0.625" in section
         assert "Rows are ranked by confidence" in section
-        assert "second class" in figures.ranking_subject(as_series(pictured(classes=("no", "yes"))))
+        assert "second class" in figures.ranking_subject(series_of(pictured(classes=("no", "yes"))))
         assert tree.find("polyline", class_="curve hull")
 
     def test_without_a_ranking_there_is_no_section(self):
@@ -371,7 +370,7 @@ class TestTests:
         more = assessment(
             tests={"cox": replace(consistency(pvalue=0.5), null=None, about=CoxTest().about()), "new": consistency()}
         )
-        rows = tables.test_rows(as_series({"a": more, "b": assessment()}))
+        rows = tables.test_rows(series_of({"a": more, "b": assessment()}))
         assert [row.label for row in rows] == ["omnibus", "Cox", "new"]
         assert rows[1].results == (("0.0537", "p = 0.5"), None)
         assert "What it detects" in render_html(more)
@@ -379,7 +378,7 @@ class TestTests:
 
     def test_parts_of_the_test_are_shown_with_what_gave_it_away(self):
         whole = assessment(test=omnibus())
-        rows = tables.part_rows(as_series({"a": whole, "b": assessment()}))
+        rows = tables.part_rows(series_of({"a": whole, "b": assessment()}))
         assert [row.label for row in rows] == ["Slope of all classes", "Mean per class", "Shirt"]
         assert rows[0].results == (("p ≤ 0.01", "too extreme", True), None)
         assert rows[1].results == (("p = 0.25", "class Shirt, too high", False), None)

@@ -1,42 +1,20 @@
 """The figures and tables about decisions."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
 
 from calibrant._border.numerals import count, number, percent, signed
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
+from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, stops
 from calibrant.report.series import Series
-from calibrant.report.tables import limits_text
+from calibrant.report.tables import limits_text, signed_limits
 from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale
-from calibrant.results.words.decisions import (
-    FEW,
-    base_rate_rows,
-    base_rate_words,
-    few_confidences,
-    guarantee_words,
-    net_benefit_words,
-    population_words,
-    threshold_words,
-    without_limits,
-)
-
-__all__ = [
-    "FEW",
-    "base_rate_rows",
-    "base_rate_words",
-    "few_confidences",
-    "guarantee_words",
-    "net_benefit_words",
-    "population_words",
-    "threshold_words",
-    "without_limits",
-]
+from calibrant.results.words.decisions import FEW
 
 N_POINTS = 300
 """Points of a risk-coverage curve that are drawn and kept."""
@@ -47,47 +25,35 @@ SMALL = 0.02
 """If net benefit stays below this, it is shown per thousand rows: the axis has no room for many digits."""
 
 
-@dataclass(frozen=True)
-class CostRow:
-    """One way to act, and what it costs."""
-
-    label: str
-    cost: str
-    limits: str
-    difference: str
-    difference_limits: str
-
-
 def found_in(report: DecisionReport, series: Sequence[Series]) -> list[tuple[Series, Decisions]]:
     """Return the series that the report covers, each with its decisions."""
     return [(s, report.models[s.key]) for s in series if s.key in report.models]
 
 
-def cost_rows(report: DecisionReport) -> list[CostRow]:
-    """Return the cost of acting by the first model, after a fix, on all rows and on none."""
-    cost = next(iter(report.models.values())).cost
+def cost_rows(report: DecisionReport) -> list[tuple[str, str, str, str, str]]:
+    """Return the cost of acting by the first model, after a fix, on all rows and on none.
+
+    Each row has a label, the cost and its limits, and the difference from the first row and its limits.
+    """
+    cost, change = next(iter(report.models.values())).cost, report.change
     if cost is None:
         return []
-    rows = [CostRow(f"From {number(cost.threshold)} on", number(cost.cost.value), limits_text(cost.cost), "", "")]
-    change = report.change
+    rows = [(f"From {number(cost.threshold)} on", number(cost.cost.value), limits_text(cost.cost), "", "")]
     if change is not None:
         label = f"After {change.method}, from {number(cost.best_if_calibrated)} on"
-        rows.append(_row(label, change.after.value, limits_text(change.after), change.cost))
-    turned = [
-        (_turned(over), value) for over, value in ((cost.over_all, cost.treat_all), (cost.over_none, cost.treat_none))
-    ]
-    rows += [_row(label, value, "", over) for label, (over, value) in zip(("On all", "On none"), turned, strict=True)]
+        rows.append((label, number(change.after.value), limits_text(change.after), *_difference(change.cost)))
+    rows.append(("On all", number(cost.treat_all), "", *_difference(_turned(cost.over_all))))
+    rows.append(("On none", number(cost.treat_none), "", *_difference(_turned(cost.over_none))))
     return rows
 
 
-def _row(label: str, value: float, limits: str, over: tuple[float, float | None, float | None] | Interval) -> CostRow:
-    found, low, high = (over.value, over.low, over.high) if isinstance(over, Interval) else over
-    between = "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
-    return CostRow(label, number(value), limits, signed(found), between)
+def _difference(over: Interval) -> tuple[str, str]:
+    return signed(over.value), signed_limits(over)
 
 
-def _turned(over: Interval) -> tuple[float, float | None, float | None]:
-    return -over.value, None if over.high is None else -over.high, None if over.low is None else -over.low
+def _turned(over: Interval) -> Interval:
+    low, high = (None if end is None else -end for end in (over.high, over.low))
+    return replace(over, value=-over.value, low=low, high=high)
 
 
 def decision_diagram(report: DecisionReport, series: Sequence[Series]) -> Element | None:
@@ -99,7 +65,7 @@ def decision_diagram(report: DecisionReport, series: Sequence[Series]) -> Elemen
     x = Scale(0, float(first.thresholds[-1]), LEFT, LEFT + SIDE)
     y = _heights([curve for _, curve in own])
     unit = 1 if y.high > SMALL else 1000
-    everyone = svg.polyline(_px(x, first.thresholds), _px(y, first.treat_all), "strategy")
+    everyone = svg.polyline(x.each(first.thresholds), y.each(first.treat_all), "strategy")
     parts = [everyone, svg.line(x.start, y(0), x.stop, y(0), "axis")]
     if cost is not None:
         parts.append(svg.line(x(cost.best_if_calibrated), TOP, x(cost.best_if_calibrated), BOTTOM, "decided"))
@@ -113,10 +79,6 @@ def _heights(curves: Sequence[DecisionCurve]) -> Scale:
     tops = [curve.net_benefit.joint_high for curve in curves]
     high = max([curves[0].prevalence, *(float(top.max(initial=0.0, where=np.isfinite(top))) for top in tops)]) or 0.1
     return Scale(-0.25 * high, 1.05 * high, BOTTOM, TOP)
-
-
-def _px(scale: Scale, values: FloatArray) -> list[float]:
-    return [scale(value) for value in values.tolist()]
 
 
 def _bands(curve: DecisionCurve, x: Scale, y: Scale) -> Iterator[Element]:
@@ -134,19 +96,20 @@ def _bands(curve: DecisionCurve, x: Scale, y: Scale) -> Iterator[Element]:
             )
 
 
-def _line(series: Series, curve: DecisionCurve, x: Scale, y: Scale) -> Iterator[Element]:
+def _line(series: Series, curve: DecisionCurve, x: Scale, y: Scale) -> list[Element]:
+    xs, ys = x.each(curve.thresholds), y.each(curve.net_benefit.value)
+    found = [(_at(curve, i), (xs[i], ys[i])) for i in range(0, len(xs), max(1, len(xs) // N_PROBES))]
+    return [svg.polyline(xs, ys, "curve"), *stops(series, found)]
+
+
+def _at(curve: DecisionCurve, i: int) -> dict[str, str]:
     band = curve.net_benefit
-    yield svg.polyline(_px(x, curve.thresholds), _px(y, band.value), "curve")
-    for i in range(0, len(curve.thresholds), max(1, len(curve.thresholds) // N_PROBES)):
-        place = x(float(curve.thresholds[i])), y(float(band.value[i]))
-        said = {
-            "Threshold": number(float(curve.thresholds[i])),
-            "Net benefit": number(float(band.value[i])),
-            "All thresholds": _between(band.joint_low[i], band.joint_high[i]),
-            "Acting on all": number(float(curve.treat_all[i])),
-        }
-        sign = svg.marker(series.shape, *place, 4, "marker off")
-        yield speaking(series, said, place, [sign], "point probe", first=i == 0)
+    return {
+        "Threshold": number(float(curve.thresholds[i])),
+        "Net benefit": number(float(band.value[i])),
+        "All thresholds": _between(band.joint_low[i], band.joint_high[i]),
+        "Acting on all": number(float(curve.treat_all[i])),
+    }
 
 
 def _between(low: float, high: float) -> str:
@@ -161,7 +124,7 @@ def risk_diagram(report: DecisionReport, series: Sequence[Series]) -> Element | 
     wanted = next(iter(report.models.values())).guarantee
     tops = [float(curve.risk.max()) for _, curve in own] + ([wanted.max_risk] if wanted is not None else [])
     y = Scale(0, 1.08 * max(tops) or 1.0, Y.start, Y.stop)
-    parts = [layer(s, [*_risks(s, curve, y)]) for s, curve in own]
+    parts = [layer(s, _risks(s, curve, y)) for s, curve in own]
     if wanted is not None:
         parts.append(svg.line(X(0), y(wanted.max_risk), X(1), y(wanted.max_risk), "diagonal"))
         if wanted.threshold is not None:
@@ -169,21 +132,23 @@ def risk_diagram(report: DecisionReport, series: Sequence[Series]) -> Element | 
     return framed(parts, y, ("Coverage: share of rows answered", "Error rate of answers"), "risk-coverage")
 
 
-def _risks(series: Series, curve: RiskCoverage, y: Scale) -> Iterator[Element]:
+def _risks(series: Series, curve: RiskCoverage, y: Scale) -> list[Element]:
     kept = thinned(len(curve.coverage))
     few = len(kept) <= FEW
-    yield svg.polyline(_px(X, curve.coverage[kept]), _px(y, curve.risk[kept]), "curve vague" if few else "curve")
-    step = 1 if few else max(1, len(kept) // N_PROBES)
-    for j, i in enumerate(kept[::step].tolist()):
-        place = X(float(curve.coverage[i])), y(float(curve.risk[i]))
-        said = {
-            "Confidence at least": number(float(curve.thresholds[i])),
-            "Coverage": percent(float(curve.coverage[i])),
-            "Error rate": percent(float(curve.risk[i])),
-            "Answers": f"{count(int(curve.errors[i]))} of {count(int(curve.count[i]))} wrong",
-        }
-        sign = svg.marker(series.shape, *place, 4, "marker off")
-        yield speaking(series, said, place, [sign], "point" if few else "point probe", first=j == 0)
+    xs, ys = X.each(curve.coverage[kept]), y.each(curve.risk[kept])
+    chosen = range(0, len(kept), 1 if few else max(1, len(kept) // N_PROBES))
+    found = [(_answered(curve, int(kept[j])), (xs[j], ys[j])) for j in chosen]
+    line = svg.polyline(xs, ys, "curve vague" if few else "curve")
+    return [line, *stops(series, found, "point" if few else "point probe")]
+
+
+def _answered(curve: RiskCoverage, i: int) -> dict[str, str]:
+    return {
+        "Confidence at least": number(float(curve.thresholds[i])),
+        "Coverage": percent(float(curve.coverage[i])),
+        "Error rate": percent(float(curve.risk[i])),
+        "Answers": f"{count(int(curve.errors[i]))} of {count(int(curve.count[i]))} wrong",
+    }
 
 
 def thinned(n: int) -> IntArray:

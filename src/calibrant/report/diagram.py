@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from calibrant._border.numerals import count, counted
+from calibrant._border.numerals import count, counted, decimals, number, percent
 from calibrant._border.types import FloatArray
 from calibrant.report.series import Marked, Series
-from calibrant.report.thin import facts
 from calibrant.results import Assessment, ReliabilityCurve
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.reliability import (
@@ -108,6 +107,30 @@ def _speaking_curve(series: Series, curve: ReliabilityCurve, figure: Reliability
     return [*lines(figure, (X, y)), *marks]
 
 
+LIMITS = {"confidence": "interval", "consistency": "band"}
+"""What the limits of a curve are called, by the kind of its band."""
+
+
+def _position(value: float) -> str:
+    """Return a probability with three decimals, which line up better than significant digits."""
+    return decimals(value) if 0 < value < 1 else number(value).removesuffix(".00")
+
+
+def facts(curve: ReliabilityCurve, i: int) -> dict[str, str]:
+    """Return what the tooltip of a point of a curve says."""
+    share = float(curve.weight[i]) / (float(curve.weight.sum()) or 1.0)
+    found = {
+        "Predictions": f"{_position(float(curve.lower[i]))} to {_position(float(curve.upper[i]))}",
+        "Rows": f"{count(float(curve.count[i]))} ({percent(share, 1)})",
+        "Mean prediction": number(float(curve.predicted[i])),
+        "Frequency": number(float(curve.observed[i])),
+    }
+    if curve.low is not None and curve.high is not None:
+        limits = f"{_position(float(curve.low[i]))} to {_position(float(curve.high[i]))}"
+        found[f"{percent(curve.level)} {LIMITS[curve.band]}"] = limits
+    return found
+
+
 def spaced(x: FloatArray, most: int = N_PROBES) -> list[int]:
     """Return at most `most` points of a curve, at about equal distances along the horizontal axis."""
     if len(x) <= most:
@@ -140,6 +163,16 @@ def speaking(
         aria_label=", ".join(f"{key} {value}" for key, value in said.items()),
         data_tip="\n".join([series.label, *(f"{key}\t{value}" for key, value in said.items())]),
     )
+
+
+def stops(
+    series: Marked, found: Iterable[tuple[Mapping[str, str], tuple[float, float]]], class_: str = "point probe"
+) -> list[Element]:
+    """Draw the points along a curve that show their numbers: what each says, and its place."""
+    return [
+        speaking(series, said, place, [svg.marker(series.shape, *place, 4, "marker off")], class_, first=i == 0)
+        for i, (said, place) in enumerate(found)
+    ]
 
 
 def strip(series: Series, curve: ReliabilityCurve) -> Element:

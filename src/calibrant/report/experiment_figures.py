@@ -91,8 +91,7 @@ def reliability(curves: PipelineCurves) -> Element:
 
 
 def _curve(line: CurveLine, x: Scale, y: Scale, class_: str) -> Element:
-    xs, ys = line.predicted.tolist(), line.observed.tolist()
-    return svg.polyline([x(v) for v in xs], [y(v) for v in ys], class_)
+    return svg.polyline(x.each(line.predicted), y.each(line.observed), class_)
 
 
 def first_curves(result: ExperimentResult) -> list[PipelineCurves]:

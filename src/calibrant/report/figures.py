@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.numerals import number
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.report.diagram import X, Y, framed, layer, speaking
+from calibrant.report.diagram import X, Y, framed, layer, stops
 from calibrant.report.series import Series
 from calibrant.results import ROCOutline, TestResult, Verdict, state
 from calibrant.results.drawing import svg
@@ -130,26 +130,21 @@ def roc_diagram(series: Sequence[Series]) -> Element:
 
 
 def _curve(series: Series, ranking: ROCOutline) -> list[Element]:
-    run, rise = ranking.false_positive_rate.tolist(), ranking.true_positive_rate.tolist()
-    hull = ranking.hull.tolist()
-    step = max(1, len(run) // N_PROBES)
-    probes = [_probe(series, ranking, i, first=i == 0) for i in range(0, len(run), step)]
+    run, rise, hull = ranking.false_positive_rate, ranking.true_positive_rate, ranking.hull
+    found = [(_at(ranking, i), (X(run[i]), Y(rise[i]))) for i in range(0, len(run), max(1, len(run) // N_PROBES))]
     return [
-        svg.polyline([X(a) for a, _ in hull], [Y(b) for _, b in hull], "curve hull"),
-        svg.polyline([X(a) for a in run], [Y(b) for b in rise], "curve"),
-        *probes,
+        svg.polyline(X.each(hull[:, 0]), Y.each(hull[:, 1]), "curve hull"),
+        svg.polyline(X.each(run), Y.each(rise), "curve"),
+        *stops(series, found),
     ]
 
 
-def _probe(series: Series, ranking: ROCOutline, i: int, *, first: bool) -> Element:
-    run, rise = float(ranking.false_positive_rate[i]), float(ranking.true_positive_rate[i])
-    said = {
+def _at(ranking: ROCOutline, i: int) -> dict[str, str]:
+    return {
         "Threshold": number(float(ranking.score[i])),
-        "False positive rate": number(run),
-        "True positive rate": number(rise),
+        "False positive rate": number(float(ranking.false_positive_rate[i])),
+        "True positive rate": number(float(ranking.true_positive_rate[i])),
     }
-    marker = svg.marker(series.shape, X(run), Y(rise), 4, "marker off")
-    return speaking(series, said, (X(run), Y(rise)), [marker], "point probe", first=first)
 
 
 def ranking_subject(series: Sequence[Series]) -> str:

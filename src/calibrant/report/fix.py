@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from calibrant._border.numerals import between, number, percent, pvalue, signed
+from calibrant._border.numerals import number, percent, pvalue, signed
 from calibrant.report.diagram import reliability_diagram
 from calibrant.report.series import AnySeries, Series
-from calibrant.report.tables import of_metric
+from calibrant.report.tables import of_metric, signed_limits
 from calibrant.report.views import named_curves
 from calibrant.results import (
     Candidate,
     Compared,
     Comparison,
     Description,
-    Difference,
     Fix,
     ForecastCandidate,
     ForecastRecommendation,
@@ -28,7 +27,6 @@ from calibrant.results import (
 )
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale
-from calibrant.results.words.metrics import shown_limits
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""
@@ -70,7 +68,7 @@ def _change(comparison: Comparison, model: str, metric: str) -> Change:
     return replace(
         change,
         difference=signed(difference.value),
-        limits=limits(difference),
+        limits=signed_limits(difference),
         pvalue=pvalue(difference.adjusted),
         verdict=judged(entry, comparison.level),
         figure=_interval(difference.value, *known, judged(entry, comparison.level)),
@@ -187,8 +185,3 @@ def cells(candidate: Candidate | ForecastCandidate) -> tuple[str, ...]:
     if isinstance(candidate, ForecastCandidate):
         return tuple("" if value is None else number(value) for value in (candidate.coverage, candidate.mace))
     return (number(candidate.accuracy), number(candidate.kde_ece), percent(candidate.changed))
-
-
-def limits(difference: Difference) -> str:
-    """Return the limits of a difference in words."""
-    return between(shown_limits(difference), signed)

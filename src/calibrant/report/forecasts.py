@@ -38,7 +38,7 @@ def pit_diagram(series: ForecastSeries, key: str) -> Element:
         for (left, right), low, high in limits
     ]
     parts = [
-        svg.bars(spans, [y(0) - y(v) for v in found.count.tolist()], y(0), "share"),
+        svg.bars(spans, [y(0) - v for v in y.each(found.count)], y(0), "share"),
         *ranges,
         svg.line(X(0), y(found.expected), X(1), y(found.expected), "diagonal"),
         *(_pit_probe(series, found, i, y) for i in range(len(spans))),
@@ -70,8 +70,8 @@ def coverage_diagram(series: Sequence[ForecastSeries], what: str, key: str) -> E
 
 
 def _coverage(series: ForecastSeries, curve: QuantileCurve) -> list[Element]:
-    xs, ys = [X(v) for v in curve.nominal.tolist()], [Y(v) for v in curve.observed.tolist()]
-    band = svg.band(xs, [Y(v) for v in curve.low.tolist()], [Y(v) for v in curve.high.tolist()], "band")
+    xs, ys = X.each(curve.nominal), Y.each(curve.observed)
+    band = svg.band(xs, Y.each(curve.low), Y.each(curve.high), "band")
     step = max(1, len(xs) // 25)
     few = len(xs) <= FEW
     ranges = [svg.line(x, Y(a), x, Y(b), "whisker") for x, a, b in zip(xs, curve.low, curve.high, strict=True) if few]
@@ -101,7 +101,7 @@ def spread_diagram(series: Sequence[ForecastSeries], key: str) -> Element:
 
 
 def _spread(series: ForecastSeries, curve: SpreadCurve, x: Scale, y: Scale) -> list[Element]:
-    xs, ys = [x(v) for v in curve.predicted.tolist()], [y(v) for v in curve.observed.tolist()]
+    xs, ys = x.each(curve.predicted), y.each(curve.observed)
     return [svg.polyline(xs, ys, "curve"), *(_spread_point(series, curve, i, x, y) for i in range(len(xs)))]
 
 

@@ -37,6 +37,7 @@ from calibrant.results import (
     as_record,
     state,
 )
+from calibrant.results.words import decisions as words
 from calibrant.results.words import names
 
 if TYPE_CHECKING:
@@ -46,45 +47,15 @@ if TYPE_CHECKING:
 DIGITS = 7
 
 
-def page_record(
-    title: str,
-    series: Sequence[AnySeries],
-    comparison: Comparison | None = None,
-    fix: Fix | None = None,
-    findings: GroupFindings | None = None,
-) -> dict[str, object]:
-    """Return the data of a page, ready for JSON."""
-    record: dict[str, object] = {
-        "title": title,
-        "assessments": [{"label": s.key, "assessment": _assessment(s.assessment)} for s in series],
-    }
-    if comparison is not None:
-        record["comparison"] = as_record(replace(comparison, groups={}, about={}))
-    if fix is not None:
-        advice = fix.recommendation
-        if advice is not None:
-            advice = replace(advice, calibrator=None)  # A fitted object: the method's name says what it is.
-        record["fix"] = as_record(replace(fix, recommendation=advice))
-    if findings is not None:
-        record["findings"] = as_record(findings)
-    return {key: rounded(part) for key, part in record.items()}
-
-
 def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, object]:
+    """Return the record of an assessment, without the words that the page shows, and of its groups the verdicts."""
     whole: Any = assessment
-    record = _without_words(as_record(replace(whole, groups={})))
-    record["groups"] = {
-        str(key): {"n_samples": group.n_samples, "verdict": as_record(group.verdict)}
-        for key, group in assessment.groups.items()
-    }
-    return record
-
-
-def _without_words(record: dict[str, Any]) -> dict[str, object]:
-    """Leave out the descriptions of metrics and tests: the text of the page holds them."""
+    record: dict[str, Any] = as_record(replace(whole, groups={}))
     for result in (record["test"], *record["metrics"].values(), *record.get("tests", {}).values()):
         del result["about"]
-    return record
+    groups = assessment.groups.items()
+    held = {str(key): {"n_samples": one.n_samples, "verdict": as_record(one.verdict)} for key, one in groups}
+    return record | {"groups": held}
 
 
 def rounded(value: object) -> object:
@@ -163,8 +134,25 @@ class Extras:
 
 NOTHING_ELSE = Extras()
 
+MODULES: dict[str, Any] = {
+    "decisions": decisions,
+    "decomposition": decomposition,
+    "diagram": diagram,
+    "figures": figures,
+    "fix": fix,
+    "forecasts": forecasts,
+    "group_search": group_search,
+    "intervals": intervals,
+    "metrics": metrics,
+    "state": state,
+    "tables": tables,
+    "views": views,
+    "words": words,
+}
+"""What the templates of the sections call."""
 
-def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_ELSE) -> str:
+
+def compose(series: Sequence[AnySeries], title: str, extras: Extras) -> str:
     """Fill the templates."""
     kind = FORECASTS if isinstance(series[0], ForecastSeries) else CLASSES
     return rendered(
@@ -173,7 +161,7 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_EL
         script=asset("page.js"),
         series=series,
         single=len(series) == 1,
-        **{**vars(kind), "sections": [f"{section}.html" for section in kind.sections]},
+        **vars(kind),
         comparison=extras.comparison,
         how=extras.fix,
         findings=extras.findings,
@@ -183,6 +171,7 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_EL
         limit=figures.gauge_limit([s.assessment.verdict for s in series]),
         data=Verbatim(embed(title, series, extras)),
         version=_version(),
+        **MODULES,
     )
 
 
@@ -195,14 +184,24 @@ def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **
 
 def embed(title: str, series: Sequence[AnySeries], extras: Extras = NOTHING_ELSE) -> str:
     """Return all numbers of the page as JSON that cannot end its script element."""
-    record = page_record(title, series, extras.comparison, extras.fix, extras.findings)
-    if extras.decisions is not None:
-        record["decisions"] = rounded(decisions.record(extras.decisions))
-    if extras.intervals is not None:
-        record["intervals"] = rounded(intervals.record(extras.intervals))
+    found = {
+        "title": title,
+        "assessments": [{"label": s.key, "assessment": _assessment(s.assessment)} for s in series],
+        "comparison": extras.comparison and replace(extras.comparison, groups={}, about={}),
+        "fix": extras.fix and _fix(extras.fix),
+        "findings": extras.findings,
+        "decisions": extras.decisions and decisions.record(extras.decisions),
+        "intervals": extras.intervals and intervals.record(extras.intervals),
+    }
+    record = {key: rounded(as_record(part)) for key, part in found.items() if part is not None}
     plain = json.dumps(record, allow_nan=False, separators=(",", ":"))
     # json.dumps writes ASCII, so the line separators U+2028 and U+2029 are escaped already.
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _fix(how: Fix) -> Fix:
+    """Leave out the fitted calibrator: the method's name says what it is."""
+    return replace(how, recommendation=how.recommendation and replace(how.recommendation, calibrator=None))
 
 
 def policy(style: str, script: str) -> str:
@@ -249,20 +248,6 @@ def environment() -> "Environment":
         signed=numerals.signed,
         rows=numerals.count,
         percent=numerals.percent,
-    )
-    engine.globals.update(
-        figures=figures,
-        decisions=decisions,
-        fix=fix,
-        forecasts=forecasts,
-        group_search=group_search,
-        intervals=intervals,
-        metrics=metrics,
-        diagram=diagram,
-        decomposition=decomposition,
-        state=state,
-        tables=tables,
-        views=views,
     )
     return engine
 

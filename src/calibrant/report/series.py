@@ -1,21 +1,25 @@
 """The assessments of one page, with what identifies them in every figure and table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 from calibrant._border.numerals import count, counted, percent
 from calibrant.exceptions import InputError
-from calibrant.report.thin import lighten
-from calibrant.results import Assessment, ForecastAssessment, Interval, ReliabilityCurve, TestResult
+from calibrant.results import Assessment, ClasswiseCurves, ForecastAssessment, Interval, ReliabilityCurve, TestResult
+from calibrant.results.drawing.reliability import worst_first
 from calibrant.results.drawing.svg import Element, element, marker
+from calibrant.results.drawing.thinning import thin_curve
 from calibrant.results.words.names import name
 
 N_COLOURS = 6
 N_SHAPES = 4
 N_SHOWN = 6
 """Further curves are hidden at first: a diagram with more cannot be read."""
+
+N_PANELS = 24
+"""Number of classes that are drawn, those with the largest errors; the table holds all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,7 @@ class Series(Marked):
     @property
     def curve(self) -> ReliabilityCurve:
         """The binned curve, without which there is no page."""
-        assert self.assessment.curve is not None  # noqa: S101 (see `as_series`)
+        assert self.assessment.curve is not None  # noqa: S101 (see `series_of`)
         return self.assessment.curve
 
     @property
@@ -146,39 +150,49 @@ AnyAssessments: TypeAlias = Assessment | ForecastAssessment | Mapping[str, Asses
 
 
 def series_of(assessments: AnyAssessments) -> Sequence[AnySeries]:
-    """Return the assessments in order, numbered; all must be of the same kind as the first."""
-    first = next(iter(assessments.values()), None) if isinstance(assessments, Mapping) else assessments
-    return as_forecast_series(assessments) if isinstance(first, ForecastAssessment) else as_series(assessments)
-
-
-def as_series(assessments: AnyAssessments) -> list[Series]:
-    """Return assessments of classes in their order."""
-    named = {assessments.name: assessments} if isinstance(assessments, Assessment) else assessments
+    """Return the assessments in their order, numbered; all must be of the same kind as the first."""
+    named = (
+        {assessments.name: assessments} if isinstance(assessments, (Assessment, ForecastAssessment)) else assessments
+    )
     if not isinstance(named, Mapping):
         raise TypeError(
             f"assessments must be an Assessment or a mapping of names to them, but is {type(assessments).__name__}."
         )
     if not named:
         raise InputError("assessments must hold at least one Assessment, but is empty.")
-    found = []
+    of_forecasts = isinstance(next(iter(named.values())), ForecastAssessment)
+    wanted = "a ForecastAssessment" if of_forecasts else "an Assessment"
+    found: list[AnySeries] = []
     for i, (key, value) in enumerate(named.items()):
-        if not isinstance(value, Assessment):
-            raise TypeError(f"assessments[{key!r}] must be an Assessment, but is {type(value).__name__}.")
-        if value.curve is None:
-            raise InputError(
-                f"assessments[{key!r}] must hold curves, which a page draws, but it has none. Call assess "
-                'without sections, or with "curves" among them.'
-            )
-        found.append(Series(i, str(key), lighten(value)))
+        if of_forecasts and isinstance(value, ForecastAssessment):
+            found.append(ForecastSeries(i, str(key), value))
+        elif not of_forecasts and isinstance(value, Assessment):
+            found.append(Series(i, str(key), _drawn(value, key)))
+        else:
+            raise TypeError(f"assessments[{key!r}] must be {wanted}, but is {type(value).__name__}.")
     return found
 
 
-def as_forecast_series(assessments: AnyAssessments) -> list[ForecastSeries]:
-    """Return assessments of forecasts in their order."""
-    named = assessments if isinstance(assessments, Mapping) else {assessments.name: assessments}
-    found = []
-    for i, (key, value) in enumerate(named.items()):
-        if not isinstance(value, ForecastAssessment):
-            raise TypeError(f"assessments[{key!r}] must be a ForecastAssessment, but is {type(value).__name__}.")
-        found.append(ForecastSeries(i, str(key), value))
-    return found
+def _drawn(assessment: Assessment, key: object) -> Assessment:
+    """Return the assessment as a page shows it: thinned curves, and the classes with the largest errors."""
+    if assessment.curve is None:
+        raise InputError(
+            f"assessments[{key!r}] must hold curves, which a page draws, but it has none. Call assess without "
+            'sections, or with "curves" among them.'
+        )
+    classwise = assessment.classwise
+    return replace(
+        assessment,
+        curve=thin_curve(assessment.curve),
+        curves={name: thin_curve(curve) for name, curve in assessment.curves.items()},
+        classwise=None if classwise is None else _worst_classes(classwise),
+    )
+
+
+def _worst_classes(classwise: ClasswiseCurves) -> ClasswiseCurves:
+    worst = worst_first(classwise.curves)[:N_PANELS]
+    return ClasswiseCurves(
+        names=tuple(classwise.names[i] for i in worst),
+        curves=tuple(thin_curve(replace(classwise.curves[i], histogram=None)) for i in worst),
+        average=thin_curve(classwise.average),
+    )

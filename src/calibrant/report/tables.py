@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant._border.numerals import aligned, as_given, between, count, number, pvalue
+from calibrant._border.numerals import aligned, as_given, between, count, number, pvalue, signed
 from calibrant.report.series import AnySeries
 from calibrant.results import (
     Assessment,
     ClassSummary,
     Comparison,
     Description,
+    Difference,
     Estimate,
     ForecastAssessment,
     Interval,
@@ -257,6 +258,11 @@ def _written(result: TestResult | None) -> tuple[str, str] | None:
     return number(result.statistic), pvalue(result.pvalue, smallest_pvalue(result))
 
 
-def limits_text(interval: Interval | None) -> str:
-    """Return limits in words; an empty text if there are none."""
-    return between(shown_limits(interval), number)
+def limits_text(result: Interval | None) -> str:
+    """Return the limits of a value in words; an empty text if there are none."""
+    return between(shown_limits(result), number)
+
+
+def signed_limits(result: Interval | Difference | None) -> str:
+    """Return the limits of a difference in words; an empty text if there are none."""
+    return between(shown_limits(result), signed)

@@ -12,7 +12,7 @@ from calibrant.report.diagram import (
     framed,
     layer,
     reliability_diagram,
-    speaking,
+    stops,
     strip,
 )
 from calibrant.report.series import Series
@@ -198,15 +198,15 @@ def _path_height(path: CumulativeCurve) -> float:
 
 
 def _path(series: Series, path: CumulativeCurve, y: Scale) -> list[Element]:
-    xs, ys = [X(v) for v in path.share.tolist()], [y(v) for v in path.cumulative.tolist()]
+    xs, ys = X.each(path.share), y.each(path.cumulative)
     worst = path.worst
     inside = [] if worst is None else [i for i, v in enumerate(path.share.tolist()) if worst.start <= v <= worst.stop]
-    step = max(1, len(xs) // N_PROBES)
+    found = [(_at(path, i), (xs[i], ys[i])) for i in range(0, len(xs), max(1, len(xs) // N_PROBES))]
     return [
         _triangle(path.sigma, y),
         svg.polyline(xs, ys, "curve"),
         svg.polyline([xs[i] for i in inside], [ys[i] for i in inside], "curve strong"),
-        *(_probe(series, path, i, y, first=i == 0) for i in range(0, len(xs), step)),
+        *stops(series, found),
     ]
 
 
@@ -237,12 +237,10 @@ def _worst(series: Series, single: bool) -> str:
     )
 
 
-def _probe(series: Series, path: CumulativeCurve, i: int, y: Scale, *, first: bool) -> Element:
-    share, value = float(path.share[i]), float(path.cumulative[i])
-    said = {
+def _at(path: CumulativeCurve, i: int) -> dict[str, str]:
+    share = float(path.share[i])
+    return {
         "Predictions up to": number(float(path.predicted[i])),
         "Rows": f"{count(share * path.n_samples)} ({percent(share, 1)})",
-        "Sum": signed(value),
+        "Sum": signed(float(path.cumulative[i])),
     }
-    marker = svg.marker(series.shape, X(share), y(value), 4, "marker off")
-    return speaking(series, said, (X(share), y(value)), [marker], "point probe", first=first)

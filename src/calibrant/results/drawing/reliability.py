@@ -22,9 +22,6 @@ MANY_POINTS = 40
 VAGUE = 0.3
 """Points with a wider confidence interval are drawn faintly: few rows stand behind them, yet they catch the eye."""
 
-LIMITS = {"confidence": "interval", "consistency": "band"}
-"""What the limits of a curve are called, by the kind of its band."""
-
 
 @dataclass(frozen=True)
 class Words:

@@ -21,10 +21,9 @@ def small_curve(figure: ReliabilityFigure, scales: Scales, radius: float) -> Ite
 
 def lines(figure: ReliabilityFigure, scales: Scales) -> Iterator[Element]:
     """Draw the band, if the curve is a line, and the stretches of the curve."""
-    x, y = ([scale(v) for v in values.tolist()] for scale, values in zip(scales, (figure.x, figure.y), strict=True))
+    x, y = scales[0].each(figure.x), scales[1].each(figure.y)
     if figure.is_line and figure.low is not None and figure.high is not None:
-        low, high = ([scales[1](v) for v in limit.tolist()] for limit in (figure.low, figure.high))
-        yield svg.band(x, low, high, "band")
+        yield svg.band(x, scales[1].each(figure.low), scales[1].each(figure.high), "band")
     for kind, parts in figure.lines.items():
         yield from (svg.polyline(x[part], y[part], LINES[kind]) for part in parts)
 

@@ -65,7 +65,7 @@ def _frame(x: Scale, y: Scale, titles: tuple[str, str], marks: Iterable[Element]
 
 def _pixels(scale: Scale, values: FloatArray) -> list[float]:
     kept = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).astype(int))
-    return [scale(value) for value in np.asarray(values)[kept].tolist()]
+    return scale.each(np.asarray(values)[kept])
 
 
 def _unit() -> tuple[Scale, Scale]:

@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 
 from calibrant._border.numerals import decimals
+from calibrant._border.types import FloatArray
 from calibrant.results.words.names import ESCAPES
 
 _UNSEEN = {code: seen for code, seen in ESCAPES.items() if chr(code) not in "\t\n"}
@@ -76,6 +77,10 @@ class Scale:
     def __call__(self, value: float) -> float:
         """Return the pixel of a value."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.stop - self.start)
+
+    def each(self, values: FloatArray) -> list[float]:
+        """Return the pixels of the values of an array."""
+        return [self(value) for value in values.tolist()]
 
     @property
     def span(self) -> float:
