@@ -1,6 +1,6 @@
 """A fitted calibrator in one call, and predictions calibrated by fits to other rows."""
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.seeds import as_seed
 from calibrant.results import Fix
-
-if TYPE_CHECKING:
-    from calibrant.calibrators.forecasts import ForecastCalibrator
 
 Data = TypeVar("Data", Predictions, Forecasts)
 
@@ -154,17 +151,12 @@ def fix(
     [0.3, 0.7]
     """
     given = as_data(data, y_prob, sample_weight, positive)
+    if not isinstance(given, Forecasts):
+        check_predictions(given, "data")
+    if method == AUTO:
+        return recommend(given, keep_argmax, rng=rng).calibrator
     if isinstance(given, Forecasts):
-        return _fix_forecasts(given, method, keep_argmax, rng)
-    predictions = check_predictions(given, "data")
-    if method == AUTO:
-        return recommend(predictions, keep_argmax, rng=rng).calibrator
-    return parse(method).fit(predictions)
+        from calibrant.calibrators.forecasts import parse_forecast
 
-
-def _fix_forecasts(forecasts: Forecasts, method: str, keep_argmax: bool, rng: Rng) -> "ForecastCalibrator":
-    if method == AUTO:
-        return recommend(forecasts, keep_argmax, rng=rng).calibrator
-    from calibrant.calibrators.forecasts import parse_forecast
-
-    return parse_forecast(method).fit(forecasts)
+        return parse_forecast(method).fit(given)
+    return parse(method).fit(given)

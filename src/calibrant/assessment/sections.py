@@ -8,12 +8,15 @@ from typing import Unpack
 import numpy as np
 
 from calibrant.assessment.many_rows import summarised
+from calibrant.assessment.ranges import has_quick_range, values_by_chance
 from calibrant.assessment.size import CONFIDENCE, NO_RESAMPLING, SIZE
 from calibrant.assessment.verdict import Examined, examine
 from calibrant.assessment.work import Fields, Work, measured
 from calibrant.curves.view import binary_view
 from calibrant.exceptions import InputError
-from calibrant.metrics import ECE, METRICS, SKCE
+from calibrant.hypotest.multiple import holm
+from calibrant.intervals import known_interval
+from calibrant.metrics import ECE, METRICS, SKCE, decompose
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment, ClassSummary, Interval, TestResult
 
@@ -28,9 +31,6 @@ def limits(work: Work, rng: np.random.Generator) -> Fields:
 
     Errors that chance makes positive have no limits, only their range over labels drawn from the predictions.
     """
-    from calibrant.assessment.ranges import has_quick_range, values_by_chance
-    from calibrant.intervals import known_interval
-
     predictions, metrics, estimates = work.predictions, work.metrics, work.estimates()
     known = {key: work.examined.size.null for key, metric in metrics.items() if metric == METRICS[SIZE]}
     wanted = {key: metrics[key] for key in estimates if key not in known and has_quick_range(metrics[key], predictions)}
@@ -109,8 +109,6 @@ def class_summaries(predictions: Predictions) -> tuple[ClassSummary, ...]:
 
 def parts(work: Work, _rng: np.random.Generator) -> Fields:
     """Return the decompositions of the squared error and of the log loss."""
-    from calibrant.metrics import decompose
-
     return {"decompositions": (decompose(work.predictions), decompose(work.predictions, "log"))}
 
 
@@ -163,8 +161,6 @@ def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Gen
 
 def groups(work: Work, rng: np.random.Generator) -> Fields:
     """Return verdict and metrics of every group, and p-values adjusted for their number."""
-    from calibrant.hypotest import holm
-
     found: dict[str, Assessment] = {}
     for name, part in work.groups.items():
         examined = examine(part, work.n_resamples, work.tolerance, work.steps.within(), rng)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from calibrant._border.convert import convert
 from calibrant._border.types import IntArray, Progress, Rng
@@ -27,6 +27,9 @@ from calibrant.results import (
 
 if TYPE_CHECKING:
     from calibrant.results import ROCOutline
+
+
+Data = TypeVar("Data", Predictions, Forecasts)
 
 
 class Fields(TypedDict, total=False):
@@ -120,6 +123,14 @@ def measured(
         if progress is not None:
             progress(done, len(metrics))
     return found
+
+
+def split(data: Data, by: object) -> dict[str, Data]:
+    """Return the rows of each group, if any has weight; `by` is the group of each row, or None for no groups."""
+    if by is None:
+        return {}
+    parts = {name: data.take(rows) for name, rows in rows_by_group(by, data.n_samples).items()}
+    return {name: part for name, part in parts.items() if part.weights.any()}
 
 
 def rows_by_group(by: object, n_rows: int) -> dict[str, IntArray]:

@@ -107,16 +107,9 @@ def difference_limits(
     bootstrap: Bootstrap,
     rng: np.random.Generator,  # noqa: ARG001 (nothing is random)
 ) -> dict[Key, DifferenceLimits]:
-    """Return the limits of all differences for which there is a better method than percentiles, or none are valid.
+    """Return the limits of all differences that have a better method than percentiles, or none that is valid.
 
-    - Finite scores: Student's law of the mean difference of the rows, corrected for skewness; for accuracy with fewer
-      than 20 rows that differ, Tango's score interval of paired shares.
-    - Slope, intercept, O/E and areas: the sandwich of the differences of influences.
-    - Debiased root-mean-square errors: `debiased_difference`.
-    - Other calibration errors that chance makes positive: none, because the bias by chance does not cancel.
-
-    There are no limits either if neither model is expected to be wrong in enough rows, or fills the bins; if only a few
-    rows, or none, differ in a score other than accuracy; or for calibration errors of rows in clusters.
+    `calibrant.compare` says which method is used for which metric, and what it needs.
     """
     found = {}
     for key, pair in pairs.items():

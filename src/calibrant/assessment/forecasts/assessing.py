@@ -12,7 +12,7 @@ from calibrant.assessment.forecasts.limits import assessed_interval
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.assessment.size import CONFIDENCE
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
-from calibrant.assessment.work import Steps, rows_by_group, settings_of
+from calibrant.assessment.work import Steps, settings_of, split
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import OmnibusTest, holm
@@ -95,7 +95,7 @@ def assess_forecasts(
         raise TypeError(f"assess_forecasts takes Forecasts, but got {type(forecasts).__name__}.")
     check_count(n_resamples, "n_resamples")
     check_tolerance(tolerance)
-    groups = {} if by is None else _split(forecasts, by)
+    groups = split(forecasts, by)
     suited = suited_metrics(forecasts)
     steps = Steps(1 + 2 * len(suited) + len(groups), progress)
     generator = np.random.default_rng(rng)
@@ -152,8 +152,7 @@ def _measured(
     for key, metric in suited.items():
         if key == TESTED:
             metrics[key], limits[key] = _as_judged(metric, forecasts, judged)
-            steps.add(1)
-            steps.add(1)  # Its limits.
+            steps.add(2)  # With its limits.
             continue
         rows = _compared_rows(metric, forecasts)
         some = forecasts if rows is None else forecasts.take(rows)
@@ -219,8 +218,3 @@ def _curves(forecasts: Forecasts) -> _Curves:
     if not law.event_shape and law.has_sd:
         found["spread"] = spread_curve(forecasts)
     return found
-
-
-def _split(forecasts: Forecasts, by: object) -> dict[str, Forecasts]:
-    parts = {name: forecasts.take(rows) for name, rows in rows_by_group(by, forecasts.n_samples).items()}
-    return {name: part for name, part in parts.items() if part.weights.any()}
