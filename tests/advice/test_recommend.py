@@ -416,13 +416,17 @@ def advice_of_few_rows():
     return recommend(sharpened(calibrated(n=300), 0.5), candidates=["ts"], n_resamples=99, rng=0)
 
 
+def changed(difference, value, low, high):
+    return replace(difference, value=value, low=low, high=high, is_significant=low * high > 0)
+
+
 class TestWhatDecided:
     """The reasons name the test with its p-value, or the standard errors, and agree with the limits beside them."""
 
     def advice(self, name, *, low, high, n_classes=2, best="ts"):
         advice = advice_of_one_candidate()
         nothing, ts = advice.candidates
-        change = replace(ts.over_nothing, value=(low + high) / 2, low=low, high=high)
+        change = changed(ts.over_nothing, (low + high) / 2, low, high)
         candidates = (nothing, replace(ts, over_nothing=change))
         return replace(advice, name=name, best=best, candidates=candidates, n_classes=n_classes)
 
@@ -448,7 +452,7 @@ class TestWhatDecided:
     def test_few_rows(self):
         clear = self.advice("ts", low=-0.02, high=-0.01)
         nothing, ts = clear.candidates
-        stack = replace(ts, name="stack", behind_best=replace(ts.over_nothing, value=0.007, low=-0.009, high=0.02))
+        stack = replace(ts, name="stack", behind_best=changed(ts.over_nothing, 0.007, -0.009, 0.02))
         few, many = (
             replace(clear, name="stack", candidates=(nothing, ts, stack), n_samples=n, alternative="ts")
             for n in (499, 500)
@@ -461,7 +465,7 @@ class TestWhatDecided:
         said = differences_in_words(few)[1]
         assert said.startswith("With fewer than 500 rows only stack can be recommended")
         assert said.endswith("Here it is that of ts: the difference is +0.007 (95% interval -0.009 to +0.02).")
-        clearly = replace(stack, behind_best=replace(stack.behind_best, low=0.002))
+        clearly = replace(stack, behind_best=changed(stack.behind_best, 0.007, 0.002, 0.02))
         said = differences_in_words(replace(few, candidates=(nothing, ts, clearly)))[1]
         assert said.endswith("(95% interval +0.002 to +0.02). If more rows confirm this, use ts.")
         own = differences_in_words(replace(few, best="stack"))[1]
@@ -488,7 +492,7 @@ class TestWhatDecided:
         advice = self.advice("ts", low=-0.02, high=-0.01)
         nothing, ts = advice.candidates
         for high, more in ((0.0009, False), (0.00122, True)):
-            behind = replace(ts.over_nothing, value=0.0002, low=-0.000723, high=high)
+            behind = changed(ts.over_nothing, 0.0002, -0.000723, high)
             other = replace(ts, name="other")
             both = replace(advice, best="other", candidates=(nothing, replace(ts, behind_best=behind), other))
             said = differences_in_words(both)[1]
@@ -498,7 +502,7 @@ class TestWhatDecided:
     def test_a_simpler_one_is_compared_with_the_stack_also_where_another_has_the_smallest_loss(self):
         advice = replace(self.advice("ts", low=-0.02, high=-0.01), n_samples=600, best="svs")
         nothing, ts = advice.candidates
-        ts = replace(ts, behind_best=replace(ts.over_nothing, value=0.002, low=0.001, high=0.003))
+        ts = replace(ts, behind_best=changed(ts.over_nothing, 0.002, 0.001, 0.003))
         svs, stack = (replace(ts, name=name, behind_best=None) for name in ("svs", "stack"))
         said = differences_in_words(replace(advice, candidates=(nothing, ts, svs, stack)))[1]
         assert "is at most 0.001 above that of stack, with which others are compared." in said

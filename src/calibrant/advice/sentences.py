@@ -19,9 +19,6 @@ Advice = Recommendation | ForecastRecommendation
 
 A = TypeVar("A", Recommendation, ForecastRecommendation)
 
-FEW_ROWS = 500
-"""With fewer rows, a fix that helps often cannot be distinguished from chance."""
-
 
 def headline(advice: Advice) -> str:
     """Say in one sentence what to do."""
@@ -134,9 +131,7 @@ def _only_a_stack(advice: Advice) -> bool:
 
 
 def _excludes_zero(difference: Difference | None) -> bool:
-    if difference is None or difference.low is None or difference.high is None:
-        return False
-    return difference.low > 0 or difference.high < 0
+    return difference is not None and difference.is_significant
 
 
 def disagreement(advice: Advice, verdict: Verdict, floor: float | None = None) -> str:
@@ -146,7 +141,13 @@ def disagreement(advice: Advice, verdict: Verdict, floor: float | None = None) -
         return ""
     test = pvalue(verdict.pvalue, floor)
     if not is_found:
-        return f"The verdict finds no miscalibration ({test}): {_unseen_gain(advice)}"
+        why = "a paired difference of losses can see errors that a test of one model does not."
+        if (
+            isinstance(advice, Recommendation)
+            and advice.candidate(advice.name).accuracy > advice.candidates[0].accuracy
+        ):
+            why = "part of the gain is accuracy, which no test of calibration sees."
+        return f"The verdict finds no miscalibration ({test}): {why}"
     found = f"The verdict finds the {_what(advice)} {verdict.code} ({test}; what revealed it: {verdict.gave_away})"
     if verdict.size == "within tolerance":
         return (
@@ -157,12 +158,6 @@ def disagreement(advice: Advice, verdict: Verdict, floor: float | None = None) -
         f"{found}: on rows that it was not fitted to, no candidate corrects that by more than chance. "
         "More rows, or other candidates, may."
     )
-
-
-def _unseen_gain(advice: Advice) -> str:
-    if isinstance(advice, Recommendation) and advice.candidate(advice.name).accuracy > advice.candidates[0].accuracy:
-        return "part of the gain is accuracy, which no test of calibration sees."
-    return "a paired difference of losses can see errors that a test of one model does not."
 
 
 def _tried(advice: Recommendation) -> str:
@@ -293,7 +288,7 @@ def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predic
             f"Only {n_observed} of the {predictions.n_classes} classes were observed: a fix learns that the others do "
             "not occur."
         )
-    if advice.name == NOTHING and advice.n_samples < FEW_ROWS and advice.best != NOTHING:
+    if advice.name == NOTHING and advice.n_samples < ROWS_OF_DOUBT and advice.best != NOTHING:
         found.append(f"With {advice.n_samples} rows only large gains stand out from chance; more rows may show one.")
     return found
 
