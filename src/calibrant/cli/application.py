@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from calibrant import __version__
 from calibrant.cli.options import INPUT
-from calibrant.cli.outputs import console
+from calibrant.cli.show import console
 
 
 def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Parameter(group=INPUT)], /) -> None:

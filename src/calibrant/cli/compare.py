@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from calibrant._border.numerals import count, decimals, pvalue, significant
+from calibrant.cli import show
 from calibrant.cli.judging import Comparing
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, expanded, first_given
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, distinct, expanded, first_given
+from calibrant.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from calibrant.cli.options import Columns
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import ChangeTest, Comparison
@@ -78,13 +81,13 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
         "--fail-if": fail_if,
         "--fail-if-worse-than": fail_if_worse_than,
     }
-    if are_sketches(files):
+    if _are_sketches(files):
         _check_sketches(options, given)
-        return compare_sketches(files, n_resamples=options.resamples, seed=options.seed, json=options.json)
+        return _compare_sketches(files, options)
     from calibrant import metrics as every
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
-    from calibrant.cli import gates, show
-    from calibrant.cli.metric_tables import print_comparison
+    from calibrant.cli import gates
+    from calibrant.cli.assessments import print_comparison
     from calibrant.metrics.names import chosen_metrics
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
@@ -125,8 +128,6 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 
 def _without_all(metrics: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names; refuse "all", which only `evaluate` takes."""
-    from calibrant.exceptions import InputError
-
     if "all" in metrics:
         raise InputError(
             "--metrics must be names of metrics, but one is 'all'. p-values are adjusted for the number of "
@@ -138,8 +139,6 @@ def _without_all(metrics: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_sketches(options: Comparing, given: "Mapping[str, object]") -> None:
     """Refuse options that do not apply to two sketches: a gate that is ignored would seem to pass."""
-    from calibrant.exceptions import InputError
-
     option = next((name for name, value in given.items() if value), options.first_of_rows)
     if option:
         raise InputError(
@@ -151,8 +150,6 @@ def _check_sketches(options: Comparing, given: "Mapping[str, object]") -> None:
 
 def _check_kind(options: Comparing, given: "Mapping[str, object]") -> None:
     """Refuse options that do not apply to forecasts, whose limits are formulas."""
-    from calibrant.exceptions import InputError
-
     named = {**given, "--resamples": first_given(options, ["resamples"])}
     unused = [name for name in ("--cluster", "--differences", "--bandwidth", "--resamples") if named[name]]
     if options.are_forecasts and unused:
@@ -161,18 +158,13 @@ def _check_kind(options: Comparing, given: "Mapping[str, object]") -> None:
 
 def _named(files: list[Path]) -> dict[str, Path]:
     """Return the files by model: the file name without extension, or the path if these names repeat."""
-    from calibrant.exceptions import InputError
-
     if len(files) < 2:
         raise InputError("compare needs at least two files: the baseline first, then the others.")
-    stems = [file.stem for file in files]
-    return dict(zip(stems if len(set(stems)) == len(stems) else map(str, files), files, strict=True))
+    return dict(zip(distinct(files, [file.stem for file in files]), files, strict=True))
 
 
 def _baseline(models: "Collection[str]", baseline: str | None, no_worse_than: str | None) -> str | None:
     """Return the model that the others are compared with, None for the first."""
-    from calibrant.exceptions import InputError
-
     for option, wanted in (("--fail-if-worse-than", no_worse_than), ("--baseline", baseline)):
         if wanted is not None and wanted not in models:
             names = ", ".join(map(repr, models))
@@ -188,7 +180,6 @@ def _baseline(models: "Collection[str]", baseline: str | None, no_worse_than: st
 def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
     """Return the models that are worse than the baseline; warn of those that cannot be judged, and fail if none can."""
     from calibrant.cli import gates
-    from calibrant.exceptions import DataWarning, InputError
 
     for line in gates.not_judged(comparison):
         warnings.warn(line, DataWarning, stacklevel=2)
@@ -202,32 +193,19 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
 
 def _read(
     named: dict[str, Path], options: Comparing, row_id: str | None, others: tuple[str | None, ...]
-) -> "tuple[Mapping[str, object], Mapping[str, object]]":
-    """Read every file, by the name of its model, with rows in the order of the first file.
-
-    Other columns are read from the first file.
-    """
-    names, files = [*named], [*named.values()]
-    wanted = [others if file == files[0] else () for file in files]
-    parts = [_rows(file, options, row_id, *more) for file, more in zip(files, wanted, strict=True)]
-    models = {name: predictions for name, (predictions, _) in zip(names, parts, strict=True)}
+) -> "tuple[Mapping[str, Predictions | Forecasts], Columns]":
+    """Read every file, by the name of its model, with rows in the order of the first, and other columns of that."""
+    first, *_ = named.values()
+    parts = [options.either([file], row_id, *(others if file == first else ())) for file in named.values()]
+    models = {name: data for name, (data, _) in zip(named, parts, strict=True)}
     if row_id is not None:
-        ids = [_ids(file, row_id, columns[row_id]) for file, (_, columns) in zip(files, parts, strict=True)]
-        models = {
-            name: models[name].take(_positions(ids[0], found, f"{files[0].name} and {file.name}"))
-            for name, file, found in zip(names, files, ids, strict=True)
-        }
+        ids = [_ids(file, row_id, columns[row_id]) for file, (_, columns) in zip(named.values(), parts, strict=True)]
+        for (name, file), found in zip(named.items(), ids, strict=True):
+            models[name] = models[name].take(_positions(ids[0], found, f"{first.name} and {file.name}"))
     return models, parts[0][1]
 
 
-def _rows(
-    file: Path, options: Comparing, *others: str | None
-) -> "tuple[Predictions | Forecasts, dict[str, NDArray[np.generic]]]":
-    return options.forecasts([file], *others) if options.are_forecasts else options.rows([file], *others)
-
-
 def _ids(file: Path, column: str, found: "NDArray[np.generic]") -> dict[object, int]:
-    from calibrant.exceptions import InputError
 
     values = found.tolist()
     rows = {value: row for row, value in enumerate(values)}
@@ -238,7 +216,6 @@ def _ids(file: Path, column: str, found: "NDArray[np.generic]") -> dict[object, 
 
 
 def _positions(wanted: dict[object, int], found: dict[object, int], files: str) -> list[int]:
-    from calibrant.exceptions import InputError
 
     missing = [value for value in wanted if value not in found]
     if missing or len(found) > len(wanted):
@@ -247,10 +224,9 @@ def _positions(wanted: dict[object, int], found: dict[object, int], files: str) 
     return [found[value] for value in wanted]
 
 
-def are_sketches(files: tuple[Path, ...]) -> bool:
+def _are_sketches(files: tuple[Path, ...]) -> bool:
     """Whether all files are sketches; refuse a mixture of sketches and rows."""
     from calibrant.cli.engines import SKETCH
-    from calibrant.exceptions import InputError
 
     found = [file.suffix.lower() == SKETCH for file in files]
     if any(found) and not all(found):
@@ -258,28 +234,25 @@ def are_sketches(files: tuple[Path, ...]) -> bool:
     return any(found)
 
 
-def compare_sketches(files: tuple[Path, ...], *, n_resamples: int, seed: int, json: bool) -> int:
+def _compare_sketches(files: tuple[Path, ...], options: Comparing) -> int:
     """Compare two sketches, and print what was found."""
-    from calibrant.cli import show
-    from calibrant.cli.watch import print_finding
-    from calibrant.exceptions import InputError
     from calibrant.scale import read_sketch
     from calibrant.scale.over_time import compare_periods
 
     if len(files) != 2:
         raise InputError(f"compare needs two sketches, but {len(files)} are given. Use watch for more.")
-    first, second = files
-    names = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
-    result = compare_periods(read_sketch(first), read_sketch(second), names=names, n_resamples=n_resamples, rng=seed)
-    if json:
+    one, other = distinct(files, [file.stem for file in files])
+    before, after = map(read_sketch, files)
+    result = compare_periods(before, after, names=(one, other), n_resamples=options.resamples, rng=options.seed)
+    if options.json:
         show.print_json(result)
-        return 0
-    print_finding(result.headline, "good" if result.headline.startswith("No") else "bad")
-    show.print_lines(_table(result, n_resamples))
+    else:
+        show.print_lines([result.headline], show.STYLES["good" if result.headline.startswith("No") else "bad"])
+        show.print_lines(_about_change(result, options.resamples))
     return 0
 
 
-def _table(result: "ChangeTest", n_resamples: int) -> list[str]:
+def _about_change(result: "ChangeTest", n_resamples: int) -> list[str]:
     width = max(len(name) for name in result.names)
     own = [
         f"  {name:<{width}}  {count(n):>12} rows; log-odds {decimals(a)} + {decimals(b)} z, where z is the predicted "

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Group, Parameter
 
 from calibrant._border.numerals import as_given
+from calibrant.cli import show
+from calibrant.cli.options import are_numbers, as_numbers
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant._border.types import Progress
@@ -74,8 +77,6 @@ class Deciding:
         as_they_are : bool, default=True
             Whether one model is judged, without a fix: only then can a base rate be estimated from a file.
         """
-        from calibrant.exceptions import InputError
-
         if self.is_used and not of_rows:
             raise InputError(
                 "costs, risks and base rates need rows of class predictions, but the options are for forecasts or for "
@@ -96,7 +97,6 @@ class Deciding:
     def check_rows(self, models: "dict[str, Predictions]") -> None:
         """Refuse rows that the options do not apply to, before they are judged."""
         from calibrant.decisions.selective import check_equal
-        from calibrant.exceptions import InputError
 
         _check_classes(models, self.costs)
         for name, p in models.items():
@@ -108,9 +108,6 @@ class Deciding:
 
     def _check_base_rate(self, *, as_they_are: bool) -> None:
         """Refuse a base rate that is neither a share nor a file, or that does not fit the other options."""
-        from calibrant.cli.shifting import are_numbers, as_numbers
-        from calibrant.exceptions import InputError
-
         if self.base_rate is None:
             return
         if self.max_risk is not None:
@@ -136,7 +133,6 @@ class Deciding:
     @property
     def population(self) -> list[Path]:
         """The files from which the base rate is estimated; none if it is given as a number."""
-        from calibrant.cli.shifting import are_numbers
         from calibrant.io.opening import as_paths
 
         if self.base_rate is None or are_numbers(self.base_rate):
@@ -149,8 +145,6 @@ class Deciding:
     @property
     def costs(self) -> "Costs | None":
         """The costs, or those for which the threshold is best if only that is given; else None."""
-        from calibrant.exceptions import InputError
-
         given = {"--cost-fp": self.cost_fp, "--cost-fn": self.cost_fn}
         missing = [name for name, value in given.items() if value is None]
         if len(missing) == 1:
@@ -175,7 +169,7 @@ class Deciding:
 
         if self.base_rate is None:
             return predictions, DecisionReport()
-        from calibrant.cli.shifting import as_numbers, estimated_from, usable_shares
+        from calibrant.cli.shifting import estimated_from, usable_shares
         from calibrant.counts import class_shares
         from calibrant.decisions.base_rate import move_base_rate
 
@@ -191,12 +185,10 @@ class Deciding:
         self, models: "dict[str, Predictions]", there: "DecisionReport", options: "Judging", change: str = ""
     ) -> "DecisionReport":
         """Return the requested results for these models; with `change`, the last is the first, fixed by this method."""
-        from calibrant.cli.show import progress_bar
-
         if not self.is_asked:
             return there
         prevalence = list(there.base_rate.values())[-1][1] if there.base_rate else None
-        with progress_bar("deciding", quiet=options.silent) as progress:
+        with show.progress_bar("deciding", quiet=options.silent) as progress:
             found, changed = self._decided(models, prevalence, options.seed, change, progress)
         return replace(there, models=found, change=changed)
 
@@ -210,7 +202,6 @@ class Deciding:
     ) -> "tuple[dict[str, Decisions], DecisionChange | None]":
         """Return the requested results for each model, and for the change."""
         from calibrant.decisions import DecisionPlan
-        from calibrant.exceptions import InputError
 
         costs = self.costs
         plan = DecisionPlan(costs, self.threshold, self.max_risk, self.confidence, prevalence)
@@ -234,12 +225,11 @@ class Deciding:
     ) -> "DecisionReport":
         """Return the requested results for one model, and what a fix is worth if there are costs and enough rows."""
         from calibrant.advice import calibrate_held_out
-        from calibrant.cli.show import progress_bar
         from calibrant.decisions.plan import can_fit
 
         models, change = {name: predictions}, ""
         if self.costs is not None and predictions.n_classes == 2 and can_fit(predictions):
-            with progress_bar("fitting calibrators", quiet=options.silent) as progress:
+            with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
                 models[f"{name} > {METHOD}"], _ = calibrate_held_out(
                     predictions, METHOD, progress=progress, rng=options.seed
                 )
@@ -248,7 +238,6 @@ class Deciding:
 
 
 def _check_classes(models: "dict[str, Predictions]", costs: "Costs | None") -> None:
-    from calibrant.exceptions import InputError
 
     for p in models.values():
         if costs is not None and p.n_classes != 2:

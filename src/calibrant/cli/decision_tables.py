@@ -4,12 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from rich.table import Table
-from rich.text import Text
 
 from calibrant._border.numerals import between, count, percent, significant
-from calibrant.cli.outputs import console
-from calibrant.cli.show import print_heading, print_lines
-from calibrant.io import printable
+from calibrant.cli.show import console, print_heading, print_lines, print_table
 from calibrant.results import (
     DecisionChange,
     DecisionCost,
@@ -52,28 +49,24 @@ def print_decisions(report: DecisionReport) -> None:
 
 
 def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("acting", overflow="fold")
     level = percent(cost.cost.level)
-    for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
-        table.add_column(heading, justify="right", overflow="fold")
-    table.add_row(f"from {significant(cost.threshold)} on", significant(cost.cost.value, 4), _limits(cost.cost), "", "")
+    lines = [(f"from {significant(cost.threshold)} on", significant(cost.cost.value, 4), _limits(cost.cost), "", "")]
     if change is not None:
-        words = f"after {change.method}, from {significant(cost.best_if_calibrated)} on"
-        shown = (
-            significant(change.after.value, 4),
-            _limits(change.after),
-            significant(change.cost.value, 4),
-            _limits(change.cost),
+        lines.append(
+            (
+                f"after {change.method}, from {significant(cost.best_if_calibrated)} on",
+                significant(change.after.value, 4),
+                _limits(change.after),
+                significant(change.cost.value, 4),
+                _limits(change.cost),
+            )
         )
-        table.add_row(printable(words), *shown)
     for words, value, over in (
         ("on all", cost.treat_all, cost.over_all),
         ("on none", cost.treat_none, cost.over_none),
     ):
-        table.add_row(words, significant(value, 4), "", significant(-over.value, 4), _limits(over, turned=True))
-    out = console()
-    out.print(table)
+        lines.append((words, significant(value, 4), "", significant(-over.value, 4), _limits(over, turned=True)))
+    print_table(("acting", "cost per row", f"{level} limits", "difference", f"{level} limits"), lines)
     wrong, missed = cost.costs["false_positive"], cost.costs["false_negative"]
     notes = [
         "difference: minus the first",
@@ -81,8 +74,7 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     ]
     if change is not None:
         notes.append(f"after {change.method}: each row is calibrated by a fit to other rows")
-    for note in [*notes, *without_limits(cost, change)]:
-        out.print(Text(printable(note), style="dim"))
+    print_lines([*notes, *without_limits(cost, change)], "dim")
 
 
 def _worth(found: Decisions) -> Iterator[str]:

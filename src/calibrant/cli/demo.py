@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from calibrant.cli import show
 from calibrant.cli.options import JUDGING, Json, Out, Quiet, Seed
+from calibrant.io import write_text
 
 if TYPE_CHECKING:
     from calibrant.lab.experiment.config import Config
@@ -41,9 +43,8 @@ def demo(
     seed
         Seed of the redraws behind the verdicts.
     """
-    from calibrant.cli import show
+    from calibrant.cli.assessments import print_verdict
     from calibrant.cli.experiment import print_result, step_bar
-    from calibrant.io import write_text
     from calibrant.lab.experiment import run
     from calibrant.lab.experiment.output import without_curves
     from calibrant.report import render_html
@@ -58,7 +59,7 @@ def demo(
         return
     for name, assessment in assessments.items():
         show.print_heading(name)
-        show.print_verdict(assessment)
+        print_verdict(assessment)
     print_result(result)
     show.print_path("comparison", out / "index.html")
     show.print_path("report", out / "report.html")
@@ -74,7 +75,6 @@ def _config(resamples: int) -> "Config":
 def _before_and_after(seed: int, *, quiet: bool) -> dict[str, "Assessment"]:
     from calibrant.assessment.assessing import assess
     from calibrant.calibrators import TemperatureScaling, calibrate
-    from calibrant.cli import show
     from calibrant.lab.datasets import load_logits
 
     calibration, test = load_logits("ce")

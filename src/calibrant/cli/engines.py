@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+from calibrant.cli import show
+from calibrant.exceptions import InputError
+
 if TYPE_CHECKING:
     from calibrant.cli.options import EitherSource, Source
     from calibrant.io.request import ReadOptions
@@ -58,7 +61,6 @@ class Engine:
             The options that say how to read them.
         """
         from calibrant.cli.options import first_given
-        from calibrant.exceptions import InputError
 
         own = first_given(self)
         if own and source.are_forecasts:
@@ -91,7 +93,6 @@ class Engine:
         self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None, by: str | None = None
     ) -> "Sketched":
         """Sketch the files, and print what was left out."""
-        from calibrant.cli import outputs, show
         from calibrant.scale.reading import files_of
 
         self._check(is_sketched=True)
@@ -103,7 +104,7 @@ class Engine:
         left_out = {"with missing values": counters.missing, "with invalid probabilities": counters.outside}
         lines = [f"left out: {show.rows(count)} {why}" for why, count in left_out.items() if count]
         for line in (*lines, *(f"left out: {text}" for text in found.bad.values())):
-            outputs.console(stderr=True).print(line, style="yellow", markup=False, highlight=False)
+            show.console(stderr=True).print(line, style="yellow", markup=False, highlight=False)
         return found
 
     def makes_sketch(self, files: Sequence[Path]) -> bool:
@@ -116,7 +117,6 @@ class Engine:
     def _check(self, *, is_sketched: bool) -> None:
         """Refuse options of engines that would have no effect, or are impossible."""
         from calibrant._border.checks import check_count
-        from calibrant.exceptions import InputError
 
         if self.waves is not None:
             check_count(self.waves, "features")
@@ -162,12 +162,11 @@ class Engine:
     def _run(
         self, names: list[str], reading: "Reading", source: "Source", checkpoint: Path | None, **kept: Any
     ) -> "Sketched":
-        from calibrant.cli.show import progress_bar
         from calibrant.scale.dask_engine import sketch_dask
         from calibrant.scale.local import sketch_files
         from calibrant.scale.spark_engine import sketch_spark
 
-        with progress_bar("sketching", quiet=source.silent) as progress:
+        with show.progress_bar("sketching", quiet=source.silent) as progress:
             if self.engine == "spark":
                 return sketch_spark(names, reading, master=self.master, skip_bad=self.skip_bad, **kept)
             if self.engine == "dask":
@@ -189,7 +188,6 @@ def _first(
     features: int | None = None,
 ) -> "Reading":
     """Choose the columns by the first file that can be read."""
-    from calibrant.exceptions import InputError
     from calibrant.scale.reading import Reading
 
     for name in names[:-1] if skip_bad else ():
@@ -206,7 +204,6 @@ def _loaded(files: Sequence[Path]) -> "AnySketch":
     from functools import reduce
     from operator import add
 
-    from calibrant.exceptions import InputError
     from calibrant.scale import read_sketch
 
     found = [read_sketch(file) for file in files]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from calibrant._border.numerals import counted, percent
+from calibrant.cli import show
 from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
 from calibrant.cli.judging import Judging
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from calibrant.predictions import Predictions
     from calibrant.results import Assessment, DecisionReport, ForecastAssessment
 
 
@@ -63,7 +65,7 @@ def evaluate(
         Too few rows cannot show that, so the command fails.
     """
     from calibrant import metrics as every
-    from calibrant.cli import gates, metric_tables, show
+    from calibrant.cli import assessments, gates
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     paths = expanded(files)
@@ -71,7 +73,7 @@ def evaluate(
     options.check()
     engine.check(paths, options)
     deciding.check(of_rows=not options.are_forecasts and not engine.takes(paths))
-    names = metric_tables.chosen(metrics, known, [*known] if options.are_forecasts else [])
+    names = assessments.chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:
         assessment: Assessment | ForecastAssessment = _print_forecasts(paths, options, names)
     else:
@@ -91,7 +93,7 @@ def _print(
     metrics: "tuple[Sequence[str], Sequence[str]]",
 ) -> "Assessment":
     """Print the verdict as soon as it is known, then the shown metrics; those of gates are only computed."""
-    from calibrant.cli import metric_tables, show
+    from calibrant.cli.assessments import print_metrics, print_verdict
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
     from calibrant.predictions import Predictions
@@ -101,27 +103,51 @@ def _print(
     predictions, groups = options.grouped(files) if sketch is None else (sketch, None)
     report = None
     if deciding.is_used and isinstance(predictions, Predictions):
-        deciding.check_rows({name: predictions})
-        predictions, there = deciding.moved(predictions, options)
-        report = deciding.examine(predictions, there, name, options)
-        if not options.json:
-            from calibrant.cli.decision_tables import print_base_rate
-
-            print_base_rate(report)
+        predictions, report = _decide(predictions, name, options, deciding)
     if not options.json:
-        show.print_verdict(options.assess(predictions, name, "testing", sections=()))
+        print_verdict(options.assess(predictions, name, "testing", sections=()))
     names = names or principal_metrics(predictions.n_classes)
     wanted = [name for name in METRICS if name in {*names, *more}]
     found = options.assess(predictions, name, "measuring", sections=("metrics", "limits"), metrics=wanted)
     if not options.json:
         show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{_about_cells(found)}")
-        metric_tables.print_metrics(found, names)
+        print_metrics(found, names)
         show.print_lines(_about_answers(predictions, names))
     if groups is not None or isinstance(predictions, Mapping):  # A mapping is a sketch per group.
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
     _print_rest(found, report, options)
     return found
+
+
+def _decide(
+    predictions: "Predictions", name: str, options: Judging, deciding: Deciding
+) -> "tuple[Predictions, DecisionReport]":
+    """Return predictions moved to the base rate, and a report on decisions; print what the base rate changes."""
+    from calibrant.cli.decision_tables import print_base_rate
+
+    deciding.check_rows({name: predictions})
+    predictions, there = deciding.moved(predictions, options)
+    report = deciding.examine(predictions, there, name, options)
+    if not options.json:
+        print_base_rate(report)
+    return predictions, report
+
+
+def _print_rest(found: "Assessment", report: "DecisionReport | None", options: Judging) -> None:
+    """Print everything as JSON, or else what follows the metrics: groups and decisions."""
+    from calibrant.cli.assessments import print_groups, without_draws
+    from calibrant.results import as_record
+
+    if options.json:
+        plain = without_draws(found)
+        show.print_json(plain if report is None else {**as_record(plain), "decisions": report})
+        return
+    print_groups(found)
+    if report is not None:
+        from calibrant.cli.decision_tables import print_decisions
+
+        print_decisions(report)
 
 
 def _about_cells(found: "Assessment") -> str:
@@ -146,31 +172,16 @@ def _about_answers(predictions: object, names: "Sequence[str]") -> "Iterator[str
         )
 
 
-def _print_rest(found: "Assessment", report: "DecisionReport | None", options: Judging) -> None:
-    """Print everything as JSON, or else what follows the metrics: groups and decisions."""
-    from calibrant.cli import show
-    from calibrant.results import as_record
-
-    if options.json:
-        plain = show.without_draws(found)
-        show.print_json(plain if report is None else {**as_record(plain), "decisions": report})
-        return
-    show.print_groups(found)
-    if report is not None:
-        from calibrant.cli.decision_tables import print_decisions
-
-        print_decisions(report)
-
-
 def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
-    from calibrant.cli import metric_tables, show
+    from calibrant.cli.assessments import print_groups, print_metrics, print_verdict, without_draws
 
-    assessment = options.assess_forecasts(files)
+    forecasts, groups = options.grouped_forecasts(files)
+    assessment = options.assess_forecasts(forecasts, title(files), groups)
     if options.json:
-        show.print_json(show.without_draws(assessment))
+        show.print_json(without_draws(assessment))
     else:
-        show.print_verdict(assessment)
+        print_verdict(assessment)
         show.print_heading(f"{counted(assessment.n_samples, 'forecast')} ({assessment.law})")
-        metric_tables.print_metrics(assessment, names)
-        show.print_groups(assessment)
+        print_metrics(assessment, names)
+        print_groups(assessment)
     return assessment

@@ -4,18 +4,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
 from calibrant._border.numerals import count, four_decimals, percent
+from calibrant.cli import show
 from calibrant.cli.options import INPUT, File, Json, Out, Quiet
+from calibrant.exceptions import InputError
+from calibrant.io import printable
 
 if TYPE_CHECKING:
     from calibrant.results import Comparison, ExperimentResult, ExperimentStatus
 
 HEADING = 14
-"""Width of the heading of a metric, in characters."""
+"""Width of the heading of a metric, in characters; a longer name is broken at its hyphens."""
 
 COLUMNS = 4
 """Number of metrics that fit side by side into a terminal of 80 columns."""
@@ -48,11 +52,10 @@ def run(
     out
         Folder for the results, and for the files from which a run continues.
     """
-    from calibrant.cli import outputs, show
     from calibrant.lab import experiment as experiments
     from calibrant.lab.experiment.output import without_curves
 
-    outputs.refuse_among_results(Path(config), out)
+    _refuse_among_results(Path(config), out)
     with step_bar(quiet=quiet or json) as (progress, note):
         result = experiments.run(config, out, progress=progress, note=note)
     if json:
@@ -60,6 +63,16 @@ def run(
         return
     print_result(result)
     show.print_path("page", out / "index.html")
+
+
+def _refuse_among_results(config: Path, folder: Path) -> None:
+    """Refuse a config that files of its own experiment could replace; none of these ends in .toml."""
+    place = config.resolve()
+    if config.is_file() and place.suffix != ".toml" and place.is_relative_to(folder.resolve()):
+        raise InputError(
+            f"{printable(config)} lies in the folder of --out, whose files could replace it. Name another folder, or "
+            "give it the ending .toml."
+        )
 
 
 @experiment.command
@@ -76,7 +89,6 @@ def status(folder: File, /, *, json: Json = False) -> int:
     folder
         The folder that was given to --out.
     """
-    from calibrant.cli import show
     from calibrant.lab import experiment as experiments
 
     found = experiments.status(folder)
@@ -100,7 +112,6 @@ def show_result(folder: File, /, *, json: Json = False) -> None:
     folder
         The folder that was given to --out.
     """
-    from calibrant.cli import show
     from calibrant.lab import experiment as experiments
     from calibrant.lab.experiment.output import without_curves
 
@@ -117,9 +128,7 @@ def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Calla
     """Show a bar with the name of the step on standard error; without a terminal, print a line per step."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from calibrant.cli.outputs import console
-
-    where = console(stderr=True)
+    where = show.console(stderr=True)
     if quiet:
         yield lambda _done, _total: None, lambda _name: None
     elif not where.is_terminal or where.is_dumb_terminal:
@@ -136,13 +145,12 @@ def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Calla
 
 def print_result(result: "ExperimentResult") -> None:
     """Print the values of every pipeline, seed after seed, with stars for differences from the baseline."""
-    from calibrant.cli.show import print_heading, print_lines
     from calibrant.report.experiment import rule
     from calibrant.results import limits_in_words
 
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
         words = f"{count(comparison.n_samples)} test rows"
-        print_heading(f"{result.title}: {words}" if len(result.seeds) == 1 else f"Seed {seed}: {words}")
+        show.print_heading(f"{result.title}: {words}" if len(result.seeds) == 1 else f"Seed {seed}: {words}")
         for start in range(0, len(comparison.metrics), COLUMNS):
             _print_values(comparison, comparison.metrics[start : start + COLUMNS])
     first = result.comparisons[0]
@@ -150,39 +158,25 @@ def print_result(result: "ExperimentResult") -> None:
         f"* the {percent(first.level)} interval of the difference from {first.baseline} excludes 0, ** also after "
         f"Holm's adjustment for the pipelines; {limits_in_words(first, 'test rows')}. {rule(first)}"
     )
-    print_lines(["", note.rstrip()])
+    show.print_lines(["", note.rstrip()])
 
 
 def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
-    from textwrap import fill
-
-    from rich.table import Table
-    from rich.text import Text
-
-    from calibrant.cli.outputs import console
-    from calibrant.io import printable
     from calibrant.report.experiment import stars
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("pipeline", overflow="fold")
-    for metric in metrics:
-        # Long names are broken at their hyphens, so that none is cut off.
-        table.add_column(fill(metric, HEADING), justify="right", no_wrap=True)
+    lines = []
     for model in comparison.models:
         entries = [comparison.entry(model, metric) for metric in metrics]
-        cells = [f"{four_decimals(e.value)}{stars(e.difference, comparison.level):<2}" for e in entries]
-        table.add_row(Text(printable(model)), *map(Text, cells))
-    out = console()
-    out.print()
-    out.print(table)
+        lines.append((model, *(f"{four_decimals(e.value)}{stars(e.difference, comparison.level):<2}" for e in entries)))
+    show.print_lines([""])
+    show.print_table(("pipeline", *(fill(metric, HEADING) for metric in metrics)), lines)
 
 
 def _print_status(found: "ExperimentStatus") -> None:
-    from calibrant.cli.show import print_lines
-
-    done = sum(step.state == "done" for step in found.steps)
-    seconds = sum(step.seconds or 0.0 for step in found.steps if step.state == "done")
+    done = [step for step in found.steps if step.state == "done"]
+    seconds = sum(step.seconds or 0.0 for step in done)
     at_work = "; a process is running" if found.is_running else ""
     state = "finished" if found.is_complete else "not finished"
-    print_lines([found.title, f"{state}: {done} of {len(found.steps)} steps, {count(seconds)} s of work{at_work}"])
-    print_lines(f"  {step.state:<8} {step.name}" for step in found.steps if step.state != "done")
+    words = f"{state}: {len(done)} of {len(found.steps)} steps, {count(seconds)} s of work{at_work}"
+    missing = [f"  {step.state:<8} {step.name}" for step in found.steps if step.state != "done"]
+    show.print_lines([found.title, words, *missing])

@@ -3,29 +3,26 @@
 import json as json_text
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from calibrant._border.numerals import as_given, percent
+import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from calibrant._border.types import FloatArray
-    from calibrant.calibrators.store import StoredCalibrator
-    from calibrant.forecasts import Distribution, Forecasts
-
-
-MEASURES = ("nll", "brier", "ece", "accuracy")
-"""Metrics that are printed before and after."""
-
+from calibrant._border.numerals import as_given, percent, significant
+from calibrant._border.types import FloatArray
+from calibrant.calibrators.estimator import Estimator
+from calibrant.calibrators.store import StoredCalibrator
+from calibrant.cli import show
+from calibrant.exceptions import DataWarning
+from calibrant.forecasts import Distribution, Forecasts
 
 OPTIMISTIC = (
     'Both columns are computed on the rows that the calibrator was fitted on, so "after" is too optimistic. Apply it '
     "to other rows and evaluate those."
 )
-
 
 SOLVER = ("gradient_norm", "n_iter", "converged")
 """What was learnt about the solver, which a reader needs only where it has not converged."""
@@ -39,56 +36,47 @@ LONGEST = 8
 
 def print_fitted(heading: str, lines: Iterable[str], record: Mapping[str, Any], out: Path, *, json: bool) -> None:
     """Print what was learnt and the metrics on the rows of the fit; with `json`, the record instead."""
-    from calibrant.cli import show
-
     if json:
         show.print_json(record)
         return
     measured = record["in_sample"]
-    changed = (
-        [f"{percent(measured['changed'], 2)} of the predicted classes have changed."] if "changed" in measured else []
-    )
+    before, after = measured["before"], measured["after"]
     show.print_heading(heading)
     show.print_lines(lines)
     show.print_heading("On the same rows")
-    show.print_estimates({when: measured[when] for when in ("before", "after")})
-    show.print_lines([*changed, OPTIMISTIC])
+    values = [(name, *(significant(when[name].value, 4) for when in (before, after))) for name in before]
+    show.print_table(("metric", "before", "after"), values)
+    if "changed" in measured:
+        show.print_lines([f"{percent(measured['changed'], 2)} of the predicted classes have changed."])
+    show.print_lines([OPTIMISTIC])
     show.print_path("calibrator", out)
 
 
-def fingerprint(probs: "FloatArray") -> str:
+def fingerprint(probs: FloatArray) -> str:
     """Return a fingerprint that distinguishes sets of predictions."""
-    from hashlib import sha256
-
-    import numpy as np
-
     return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
 
 
-def are_rows_of_fit(stored: "StoredCalibrator", rows: str | None) -> bool:
+def are_rows_of_fit(stored: StoredCalibrator, rows: str | None) -> bool:
     """Whether the rows with this fingerprint are those of the fit; False if there is no fingerprint."""
     return rows is not None and stored.details.get("fingerprint") == rows
 
 
-def warn_if_fitted_here(stored: "StoredCalibrator", rows: str | None) -> None:
+def warn_if_fitted_here(stored: StoredCalibrator, rows: str | None) -> None:
     """Warn if the rows with this fingerprint are those of the fit."""
-    from calibrant.exceptions import DataWarning
-
     if are_rows_of_fit(stored, rows):
         message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
         warnings.warn(message, DataWarning, stacklevel=3)
 
 
-def law_fingerprint(law: "Distribution") -> str | None:
+def law_fingerprint(law: Distribution) -> str | None:
     """Return a fingerprint that distinguishes sets of forecasts; None if all forecasts are equal."""
-    import numpy as np
-
     numbers = law.draws if hasattr(law, "draws") else law.values if hasattr(law, "values") else None
     numbers = np.column_stack([law.mean(), law.sd()]) if numbers is None else numbers
     return None if np.all(numbers == numbers[:1]) else fingerprint(numbers)
 
 
-def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:
+def forecast_details(method: str, forecasts: Forecasts) -> dict[str, object]:
     """Return the details of a fit that are stored with the calibrator."""
     law = forecasts.distribution
     return {
@@ -101,10 +89,6 @@ def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:
 
 def learnt(calibrator: object) -> dict[str, object]:
     """Return the learnt values of a calibrator, and of those inside it, as numbers and texts."""
-    import numpy as np
-
-    from calibrant.calibrators.estimator import Estimator
-
     result: dict[str, object] = {"class": type(calibrator).__name__}
     for name, value in vars(calibrator).items():
         plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
@@ -119,10 +103,8 @@ def learnt(calibrator: object) -> dict[str, object]:
     return result
 
 
-def _short(value: "ArrayLike", plain: "ArrayLike") -> object:
+def _short(value: ArrayLike, plain: ArrayLike) -> object:
     """Return a few numbers as they are, and for more of them their shape."""
-    import numpy as np
-
     numbers = np.atleast_1d(plain)
     if numbers.size > LONGEST:
         return f"{' x '.join(str(n) for n in np.shape(value))} numbers"
@@ -154,8 +136,3 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return as_given(value)
     return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
-
-
-def listed(columns: Sequence[str]) -> str:
-    """Return names of columns; if there are many, only the first two and the last."""
-    return ", ".join(columns) if len(columns) <= 4 else f"{columns[0]}, {columns[1]}, ..., {columns[-1]}"

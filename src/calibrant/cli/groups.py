@@ -6,18 +6,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+from rich.text import Text
 
 from calibrant._border.numerals import between, count, decimals, percent, pvalue_cell
-from calibrant.cli.options import INPUT, JUDGING, EitherSource, File, Seed, Source, expanded, title
+from calibrant.cli import show
+from calibrant.cli.options import INPUT, JUDGING, EitherSource, File, Seed, expanded, names_in, title
+from calibrant.exceptions import InputError
+from calibrant.io import printable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from calibrant.cli.options import Columns
     from calibrant.forecasts import Forecasts
-    from calibrant.io.request import ForecastRequest, Request
     from calibrant.predictions import Predictions
     from calibrant.results import FoundGroup, GroupFindings
+
+METHOD = "groups"
+"""The method that fixes groups; all other methods are calibrators."""
 
 Features = Annotated[str | None, Parameter(group=INPUT)]
 
@@ -84,8 +91,6 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
     seed
         Seed of the split into halves: one grows the tree, the other tests it.
     """
-    from calibrant.cli import show
-    from calibrant.exceptions import InputError
     from calibrant.groups import GroupSearch
 
     source.check()
@@ -94,8 +99,7 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
     classes: Literal["each", "top"] = "each" if every_class else "top"
     search = GroupSearch(depth=depth, alpha=alpha, least_rows=least_rows, classes=classes)
     paths = expanded(files)
-    read = read_forecast_features if source.are_forecasts else read_features
-    data, table, clusters = read(paths, source, features, cluster)
+    data, table, clusters = read_features(paths, source, features, cluster)
     with show.listening_bar("searching groups", quiet=source.silent):
         found = search(data, features=table, clusters=clusters, rng=seed)
     if source.json:
@@ -108,31 +112,18 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
 
 
 def read_features(
-    files: Sequence[Path], source: Source, features: str | None, cluster: str | None = None
-) -> "tuple[Predictions, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
-    """Read predictions, the columns of features, and the clusters if they are named."""
-    from calibrant.io.request import Request
-
-    names = _feature_names(files, Request(**source.as_options()), features, cluster)
-    predictions, others = source.rows(files, *names, cluster)
-    return predictions, {name: others[name] for name in names}, others.get(cluster or "")
-
-
-def read_forecast_features(
     files: Sequence[Path], source: EitherSource, features: str | None, cluster: str | None = None
-) -> "tuple[Forecasts, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
-    """Read forecasts, the columns of features, and the clusters if they are named."""
-    names = _feature_names(files, source.forecast_request(), features, cluster)
-    forecasts, others = source.forecasts(files, *names, cluster)
-    return forecasts, {name: others[name] for name in names}, others.get(cluster or "")
+) -> "tuple[Predictions | Forecasts, Columns, NDArray[np.generic] | None]":
+    """Read predictions or forecasts, the columns of features, and the clusters if they are named."""
+    names = feature_columns(files, source, features, cluster)
+    data, others = source.either(files, *names, cluster)
+    return data, {name: others[name] for name in names}, others.get(cluster or "")
 
 
-def _feature_names(
-    files: Sequence[Path], request: "Request | ForecastRequest", features: str | None, cluster: str | None
+def feature_columns(
+    files: Sequence[Path], source: EitherSource, features: str | None, cluster: str | None = None
 ) -> list[str]:
     """Return the columns of features; refuse one that follows a space, where a file is expected."""
-    from calibrant.exceptions import InputError
-    from calibrant.io import printable
     from calibrant.io.opening import column_names, feature_names
 
     for path in files[1:]:
@@ -141,24 +132,17 @@ def _feature_names(
                 f"{printable(path)} is not a file but a column of {printable(files[0].name)}. "
                 f"Separate columns by commas: --features one,{printable(path)}."
             )
-    found = feature_names(files[0], request, None if features is None else features.split(","))
-    return [name for name in found if name != cluster]
+    request = source.forecast_request() if source.are_forecasts else source.request()
+    return [name for name in feature_names(files[0], request, names_in(features)) if name != cluster]
 
 
 def print_findings(found: "GroupFindings") -> None:
     """Print the findings in words, then the groups that stand alone, and the columns that were left out."""
-    from rich.text import Text
-
-    from calibrant.cli.outputs import console
-    from calibrant.cli.show import print_lines
-    from calibrant.io import printable
-
-    out = console()
-    out.print(Text(printable(found.headline), style="bold yellow" if found.found else "bold green"))
-    out.print(Text(printable(found.explanation)))
+    show.print_lines([found.headline], "bold yellow" if found.found else "bold green")
+    show.print_lines([found.explanation])
     if found.found:
         _print_table([group for group in found.found if group.stands_alone], of_forecasts=found.of_forecasts)
-    print_lines(left_out_lines(found.left_out))
+    show.print_lines(left_out_lines(found.left_out))
 
 
 def left_out_lines(columns: Mapping[str, str]) -> list[str]:
@@ -171,26 +155,17 @@ def left_out_lines(columns: Mapping[str, str]) -> list[str]:
 
 
 def _print_table(groups: "Sequence[FoundGroup]", *, of_forecasts: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from calibrant.cli.outputs import console
-    from calibrant.io import printable
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("group", overflow="fold")
     means = ("mean place", "90% cover") if of_forecasts else ("predicted", "observed")
-    for heading in ("rows", *means, "off by", "p"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for group in groups[:MOST_SHOWN]:
-        event = f" ({group.event})" if group.event else ""
-        half = "\n  leaf, on half the rows" if group.is_on_half else ""
-        label = Text(f"{printable(group.label + event)}\n  {group.direction}, worth {decimals(group.worth, 4)}{half}")
-        table.add_row(label, count(group.n_rows), *_means(group), *_numbers(group))
-    out = console()
-    out.print()
-    out.print(table)
-    out.print(Text(FORECAST_NOTES if of_forecasts else NOTES, style="dim"))
+    lines = [(_label(group), count(group.n_rows), *_means(group), *_numbers(group)) for group in groups[:MOST_SHOWN]]
+    show.print_lines([""])
+    show.print_table(("group", "rows", *means, "off by", "p"), lines)
+    show.print_lines([FORECAST_NOTES if of_forecasts else NOTES], "dim")
+
+
+def _label(group: "FoundGroup") -> Text:
+    event = f" ({group.event})" if group.event else ""
+    half = "\n  leaf, on half the rows" if group.is_on_half else ""
+    return Text(f"{printable(group.label + event)}\n  {group.direction}, worth {decimals(group.worth, 4)}{half}")
 
 
 def _means(group: "FoundGroup") -> tuple[str, str]:

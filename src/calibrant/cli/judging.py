@@ -1,25 +1,32 @@
 """Options of the commands that judge predictions."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import INPUT, JUDGING, EitherSource, Seed, title
+from calibrant.cli import show
+from calibrant.cli.options import INPUT, JUDGING, EitherSource, Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
-    from typing import Unpack
+    from typing import TypedDict, Unpack
 
     import numpy as np
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
-    from calibrant.metrics.base.metric import Metric
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, ForecastAssessment
     from calibrant.scale.reading import AnySketch
+
+    class Asked(TypedDict, total=False):
+        """Arguments of `calibrant.assess` that choose what is computed."""
+
+        sections: Sequence[str]
+        metrics: Sequence[str]
+        by: object
 
 
 @Parameter(name="*", group=INPUT)
@@ -56,14 +63,6 @@ class Comparing(Grouping):
     resamples: Annotated[int, Parameter(group=JUDGING, help="Number of bootstrap samples of the rows.")] = 1000
 
 
-class Asked(TypedDict, total=False):
-    """Arguments of `calibrant.assess` that choose what is computed."""
-
-    sections: "Iterable[str]"
-    metrics: "Mapping[str, Metric] | Sequence[str] | None"
-    by: object
-
-
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
 class Judging(Grouping):
@@ -83,23 +82,18 @@ class Judging(Grouping):
         predictions, others = self.rows(files, self.by)
         return predictions, others.get(self.by or "")
 
+    def grouped_forecasts(self, files: "Sequence[Path]") -> "tuple[Forecasts, NDArray[np.generic] | None]":
+        """Read forecasts and the group of each row, None without --by."""
+        forecasts, others = self.forecasts(files, self.by)
+        return forecasts, others.get(self.by or "")
+
     def assess(
         self, predictions: "Predictions | AnySketch", name: str, what: str, **asked: "Unpack[Asked]"
     ) -> "Assessment":
-        """Assess predictions as the options say, with a progress bar labelled `what`.
-
-        Parameters
-        ----------
-        predictions : Predictions, Sketch or GroupedSketch
-        name : str
-        what : str
-        **asked
-            Passed on to `calibrant.assess`: sections, metrics, by.
-        """
+        """Assess predictions or a sketch as the options say, with a progress bar labelled `what`."""
         from calibrant.assessment.assessing import assess
-        from calibrant.cli.show import progress_bar
 
-        with progress_bar(what, quiet=self.silent) as progress:
+        with show.progress_bar(what, quiet=self.silent) as progress:
             return assess(
                 predictions,
                 name=name,
@@ -110,17 +104,13 @@ class Judging(Grouping):
                 **asked,
             )
 
-    def assess_forecasts(self, files: "Sequence[Path]") -> "ForecastAssessment":
-        """Read predictive distributions from the files and assess them together."""
-        forecasts, others = self.forecasts(files, self.by)
-        return self.judge_forecasts(forecasts, title(files), others.get(self.by or ""))
-
-    def judge_forecasts(self, forecasts: "Forecasts", name: str, by: object) -> "ForecastAssessment":
+    def assess_forecasts(
+        self, forecasts: "Forecasts", name: str, by: "NDArray[np.generic] | None" = None
+    ) -> "ForecastAssessment":
         """Assess predictive distributions as the options say, with a progress bar."""
         from calibrant.assessment.forecasts import assess_forecasts
-        from calibrant.cli.show import progress_bar
 
-        with progress_bar(f"judging {name}", quiet=self.silent) as progress:
+        with show.progress_bar(f"judging {name}", quiet=self.silent) as progress:
             return assess_forecasts(
                 forecasts,
                 name=name,

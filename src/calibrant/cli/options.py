@@ -1,4 +1,4 @@
-"""Options of the commands that read predictions from files."""
+"""Options of the commands that read predictions from files and write results."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
+
+from calibrant.cli import show
+from calibrant.exceptions import InputError
+from calibrant.io import check_writable, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,9 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calibrant.forecasts import Forecasts
-    from calibrant.io.request import ForecastRequest, ReadOptions
+    from calibrant.io.request import ForecastRequest, ReadOptions, Request
     from calibrant.predictions import Predictions
 
+    Columns = dict[str, NDArray[np.generic]]
 
 INPUT = Group("Input", sort_key=1)
 FIXING = Group("Calibration", sort_key=2)
@@ -58,7 +63,6 @@ FOLDS = 5
 
 def expanded(files: "Sequence[Path]") -> list[Path]:
     """Return the named files; a quoted pattern, which the shell has not expanded, is expanded here."""
-    from calibrant.exceptions import InputError
     from calibrant.io.opening import as_paths
 
     if not files:
@@ -68,8 +72,6 @@ def expanded(files: "Sequence[Path]") -> list[Path]:
 
 def refuse_columns(files: "Sequence[Path]", *options: str | None) -> None:
     """Refuse names of columns separated by spaces, which would be taken for files."""
-    from calibrant.exceptions import InputError
-
     given = next((option for option in options if option is not None), None)
     missing = [str(file) for file in files if not file.suffix and not file.exists()]
     if given is not None and missing and len(files) > len(missing):
@@ -96,9 +98,61 @@ def first_given(options: "DataclassInstance", names: "Iterable[str] | None" = No
     return ""
 
 
+def names_in(text: str | None) -> list[str] | None:
+    """Return comma-separated names; None if there are none."""
+    return text.split(",") if text else None
+
+
+def are_numbers(text: str) -> bool:
+    """Whether a text is a number, or several, comma-separated."""
+    try:
+        return bool([float(part) for part in text.split(",")])
+    except ValueError:
+        return False
+
+
+def as_numbers(text: str, option: str) -> float | list[float]:
+    """Return one number, or a list of comma-separated ones."""
+    if not are_numbers(text):
+        raise InputError(
+            f"{option} must be a share such as 0.02, or one share per class such as 0.5,0.3,0.2, but is {text!r}."
+        )
+    numbers = [float(part) for part in text.split(",")]
+    if not all(0 < number < 1 for number in numbers):
+        raise InputError(f"{option} must be above 0 and below 1, but is {text}.")
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
 def title(files: "Sequence[Path]") -> str:
     """Return a name for the rows of these files."""
     return files[0].name if len(files) == 1 else f"{len(files)} files"
+
+
+def distinct(files: "Sequence[Path]", names: "Sequence[str]") -> list[str]:
+    """Return the names of files, or their paths if names repeat."""
+    return [*names] if len({*names}) == len(names) else [*map(str, files)]
+
+
+PAGE = (".html", ".htm")
+CALIBRATOR = (".json",)
+
+
+def check_out(out: Path, inputs: "Sequence[Path]", endings: "Sequence[str]") -> None:
+    """Refuse an output path that must not be written to, or has another ending, before anything is read or computed."""
+    for file in inputs:
+        refuse_same(file, out)
+    check_writable(out)
+    if out.suffix.lower() not in endings:
+        raise InputError(
+            f"--out must end in {' or '.join(endings)}, but is {printable(out)}. Name it "
+            f"{printable(out.with_suffix(endings[0]))}, for example."
+        )
+
+
+def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> None:
+    """Refuse to write to the file that is read, by whatever path."""
+    if out.exists() and file.exists() and out.samefile(file):
+        raise InputError(f"--out is {printable(file)} itself. {advice}")
 
 
 @Parameter(name="*", group=INPUT)
@@ -134,16 +188,6 @@ class Source:
         return self.quiet or self.json
 
     @property
-    def columns(self) -> list[str] | None:
-        """The columns of the probabilities, if they are named."""
-        return self.probs.split(",") if self.probs else None
-
-    @property
-    def class_names(self) -> list[str] | None:
-        """The classes, if they are named."""
-        return self.classes.split(",") if self.classes else None
-
-    @property
     def first_of_rows(self) -> str:
         """The first given option about reading or grouping rows; empty if there is none."""
         return first_given(self, {*_READING, *_FORECASTS, "by"})
@@ -163,23 +207,21 @@ class Source:
     def as_options(self) -> "ReadOptions":
         """Return the arguments of `read_predictions`."""
         plain = {name: getattr(self, name) for name in _READING}
-        return cast("ReadOptions", plain | {"probs": self.columns, "classes": self.class_names})
+        return cast("ReadOptions", plain | {name: names_in(plain[name]) for name in ("probs", "classes")})
 
-    def predictions(self, files: "Sequence[Path]") -> "Predictions":
-        """Read class predictions from all files, one after another."""
-        return self.rows(files)[0]
-
-    def rows(
-        self, files: "Sequence[Path]", *others: str | None
-    ) -> "tuple[Predictions, dict[str, NDArray[np.generic]]]":
-        """Read class predictions, and other columns of the same rows; None among their names is skipped."""
-        from calibrant.cli.show import listening_bar
-        from calibrant.io.read import read_labelled
+    def request(self) -> "Request":
+        """Return how to read class predictions."""
         from calibrant.io.request import Request
 
+        return Request(**self.as_options())
+
+    def rows(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Predictions, Columns]":
+        """Read class predictions from all files, and other columns of the same rows; None among these is skipped."""
+        from calibrant.io.read import read_labelled
+
         refuse_columns(files, self.probs, self.classes)
-        with listening_bar("reading", quiet=self.silent):
-            return read_labelled(files, Request(**self.as_options()), [name for name in others if name is not None])
+        with show.listening_bar("reading", quiet=self.silent):
+            return read_labelled(files, self.request(), [name for name in others if name is not None])
 
 
 @Parameter(name="*", group=INPUT)
@@ -203,20 +245,19 @@ class EitherSource(Source):
 
     def check(self) -> None:
         """Refuse options that do not belong together, before anything is read."""
-        from calibrant.exceptions import InputError
-
         if self.are_forecasts and (option := first_given(self, _OF_CLASSES)):
             raise InputError(f"{option} is for classes, but the options describe forecasts. Remove it.")
 
-    def forecasts(
-        self, files: "Sequence[Path]", *others: str | None
-    ) -> "tuple[Forecasts, dict[str, NDArray[np.generic]]]":
+    def either(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Predictions | Forecasts, Columns]":
+        """Read class predictions or forecasts, and other columns of the same rows."""
+        return self.forecasts(files, *others) if self.are_forecasts else self.rows(files, *others)
+
+    def forecasts(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Forecasts, Columns]":
         """Read forecasts, and other columns of the same rows; None among their names is skipped."""
-        from calibrant.cli.show import listening_bar
         from calibrant.io.forecasts import read_forecast_rows
 
         refuse_columns(files, self.draws, self.quantiles)
-        with listening_bar("reading", quiet=self.silent):
+        with show.listening_bar("reading", quiet=self.silent):
             return read_forecast_rows(files, self.forecast_request(), [name for name in others if name is not None])
 
     def forecast_request(self, *, needs_target: bool = True) -> "ForecastRequest":
@@ -227,8 +268,8 @@ class EitherSource(Source):
             target=self.label,
             mean=self.mean,
             sd=self.sd,
-            draws=self.draws.split(",") if self.draws else None,
-            quantiles=self.quantiles.split(",") if self.quantiles else None,
+            draws=names_in(self.draws),
+            quantiles=names_in(self.quantiles),
             weight=self.weight,
             drop_missing=self.drop_missing,
             needs_target=needs_target,

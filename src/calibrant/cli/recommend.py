@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from calibrant._border.numerals import count, percent, significant, with_sign
-from calibrant.cli.group_fixing import METHOD
-from calibrant.cli.groups import Features, read_features
+from calibrant.cli import show
+from calibrant.cli.groups import METHOD, Features, read_features
 from calibrant.cli.options import FEWEST_FOLDS, FIXING, FOLDS, JUDGING, EitherSource, File, Seed, Source, expanded
+from calibrant.exceptions import InputError
+from calibrant.io import printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from calibrant.results import ForecastRecommendation, Recommendation
 
 
@@ -65,9 +64,6 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     """
     from calibrant._border.checks import check_count
     from calibrant.advice import recommend
-    from calibrant.cli import show
-    from calibrant.exceptions import InputError
-    from calibrant.io import printable
 
     paths = expanded(files)
     source.check()
@@ -76,10 +72,13 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     if folds < FEWEST_FOLDS:
         raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
     _check_candidates(candidates, source, features, keep_argmax=keep_argmax)
-    predictions, table = _read(paths, source, features)
+    if features is None:
+        data, table = source.either(paths)[0], None
+    else:
+        data, table, _ = read_features(paths, source, features)
     with show.progress_bar("fitting candidates", quiet=source.silent) as progress:
         advice = recommend(
-            predictions,
+            data,
             keep_argmax,
             candidates or None,
             features=table,
@@ -98,20 +97,8 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
         show.print_command(" ", printable(_command(paths, advice.name, source, features)))
 
 
-def _read(
-    files: list[Path], source: EitherSource, features: str | None
-) -> "tuple[object, dict[str, NDArray[np.generic]] | None]":
-    """Read predictions or forecasts, and the columns of features if they are named."""
-    if features is None:
-        return source.forecasts(files)[0] if source.are_forecasts else source.predictions(files), None
-    predictions, table, _ = read_features(files, source, features)
-    return predictions, table
-
-
 def _check_score(score: str | None, source: EitherSource) -> None:
     """Refuse a score of classes for forecasts, and the other way round."""
-    from calibrant.exceptions import InputError
-
     known = ("crps", "log") if source.are_forecasts else ("nll", "brier")
     if score is not None and score not in known:
         what = "forecasts" if source.are_forecasts else "classes"
@@ -124,7 +111,6 @@ def _check_candidates(
     """Refuse unknown candidates, and options that do not apply to forecasts."""
     from calibrant.advice.advise import named_candidates
     from calibrant.calibrators.forecasts import forecast_calibrator_name
-    from calibrant.exceptions import InputError
 
     if not source.are_forecasts:
         named_candidates(candidates, keep_argmax)
@@ -148,38 +134,27 @@ def _command(files: list[Path], method: str, source: Source, features: str | Non
 
 def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     """Print the advice in words, then the candidates."""
-    from rich.table import Table
-    from rich.text import Text
-
     from calibrant.cli import with_options
-    from calibrant.cli.metric_tables import interval_text
-    from calibrant.cli.outputs import console
-    from calibrant.cli.show import print_heading
-    from calibrant.io import printable
+    from calibrant.cli.assessments import interval_text
 
     first = advice.candidates[0].name
-    out = console()
-    out.print(Text(printable(advice.headline), style="bold green" if advice.name == first else "bold yellow"))
-    for reason in advice.reasons:
-        out.print(Text(f"- {printable(with_options(reason))}"))
-    print_heading(f"On rows that they were not fitted to ({count(advice.n_samples)} in total)")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("calibrator", overflow="fold")
+    show.print_lines([advice.headline], "bold green" if advice.name == first else "bold yellow")
+    show.print_lines(f"- {with_options(reason)}" for reason in advice.reasons)
+    show.print_heading(f"On rows that they were not fitted to ({count(advice.n_samples)} in total)")
     headings, rows, note = _columns(advice)
-    change = f"change, {percent(advice.level)}"
-    for heading in (_score(advice), change, *headings):
-        # In a narrow terminal limits are folded, so that no number is cut off.
-        table.add_column(heading, justify="right", no_wrap=heading != change)
-    for one, cells in zip(advice.candidates, rows, strict=True):
-        mark = " *" if one.name == advice.name else ""
-        table.add_row(
-            Text(printable(f"{one.name}{mark}")),
+    lines = [
+        (
+            f"{one.name} *" if one.name == advice.name else one.name,
             significant(one.loss, 4),
             interval_text(one.over_nothing, with_sign),
             *cells,
         )
-    out.print(table)
-    out.print(Text(f"* recommended. change: limits of the difference from {first}. {note}", style="dim"))
+        for one, cells in zip(advice.candidates, rows, strict=True)
+    ]
+    # Draws are scored by the fair CRPS.
+    score = f"fair {advice.score}" if getattr(advice, "law", "") == "Samples" else advice.score
+    show.print_table(("calibrator", score, f"change, {percent(advice.level)}", *headings), lines)
+    show.print_lines([f"* recommended. change: limits of the difference from {first}. {note}"], "dim")
 
 
 def _columns(
@@ -196,8 +171,3 @@ def _columns(
     shares = [(one.coverage, one.mace) for one in advice.candidates]
     cells = [tuple("" if value is None else significant(value) for value in pair) for pair in shares]
     return ("90% cover", "MACE"), cells, "90% cover: share of targets inside 90% intervals."
-
-
-def _score(advice: "Recommendation | ForecastRecommendation") -> str:
-    """Return the name of the score; draws are scored by the fair CRPS."""
-    return f"fair {advice.score}" if getattr(advice, "law", "") == "Samples" else advice.score

@@ -1,7 +1,15 @@
 """`calibrant selfcheck`: whether this machine computes the certified values."""
 
-from calibrant._border.numerals import decimals
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from calibrant._border.numerals import decimals, significant
+from calibrant.cli import show
 from calibrant.cli.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from calibrant.results import CheckedValue
 
 
 def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
@@ -15,7 +23,6 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
       calibrant selfcheck --json
     """
     from calibrant._core import description
-    from calibrant.cli import show, show_tests
     from calibrant.cli.certified import selfcheck
 
     with show.progress_bar("computing certified values", quiet=quiet or json) as progress:
@@ -24,8 +31,16 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
     if json:
         show.print_json(values)
     else:
-        show_tests.print_checked(values)
+        show.print_table(("value", "certified", "digits", "needed"), map(_line, values))
+        passed = len(values) - len(failed)
+        show.print_lines([f"{passed} of {len(values)} values agree with their certified answers."], "bold")
         show.print_lines([f"Core: {description()}."])
     return show.report_failures(
         [f"{v.name} must agree in {v.required} digits, but does in {decimals(v.digits, 1)}." for v in failed]
     )
+
+
+def _line(value: "CheckedValue") -> list[Text]:
+    """Return a value, its certified answer, and how many digits agree; in red if these are too few."""
+    cells = (value.name, significant(float(value.certified), 12), decimals(value.digits, 0), str(value.required))
+    return [Text(cell, style="" if value.passed else "bold red") for cell in cells]

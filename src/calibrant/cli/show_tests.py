@@ -1,16 +1,15 @@
 """Results of tests on a terminal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from textwrap import fill
 from typing import NamedTuple
 
-from rich.table import Table
 from rich.text import Text
 
-from calibrant._border.numerals import bare_pvalue, decimals, is_at, significant
-from calibrant.cli.outputs import console
+from calibrant._border.numerals import bare_pvalue, is_at, significant
+from calibrant.cli.show import console
 from calibrant.io import printable
-from calibrant.results import CheckedValue, TestResult
+from calibrant.results import TestResult
 from calibrant.results.words.parts import TestedParts, part_name, smallest_pvalue
 
 
@@ -73,20 +72,3 @@ def _listed(parts: TestedParts, keys: Iterable[str], floor: float | None) -> str
     classes = {key: f" ({printable(str(part['class']))})" for key, part in parts.items() if part["class"] is not None}
     named = {key: f"{part_name(key, keys).label}{classes.get(key, '')}" for key in parts}
     return "; ".join(f"{named[key]}: {bare_pvalue(part['pvalue'], floor)}" for key, part in parts.items())
-
-
-def print_checked(values: Sequence[CheckedValue]) -> None:
-    """Print the certified values, and how many digits of the computed ones agree."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("value", overflow="fold")
-    for heading in ("certified", "digits", "needed"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for value in values:
-        style = "" if value.passed else "bold red"
-        digits = decimals(value.digits, 0)
-        table.add_row(value.name, significant(float(value.certified), 12), digits, str(value.required), style=style)
-    out = console()
-    if values:
-        out.print(table)
-    passed = sum(value.passed for value in values)
-    out.print(Text(f"{passed} of {len(values)} values agree with their certified answers.", style="bold"))

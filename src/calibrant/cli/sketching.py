@@ -6,8 +6,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from calibrant._border.numerals import count
+from calibrant.cli import show
 from calibrant.cli.engines import SKETCH, Engine
-from calibrant.cli.options import INPUT, File, Out, Source, expanded
+from calibrant.cli.options import INPUT, File, Out, Source, check_out, expanded
 
 PART = ".part"
 """Suffix that is appended to the name of a sketch until it is complete, from which an interrupted run continues."""
@@ -40,11 +41,10 @@ def sketch(
     out
         Where to write the sketch; it must end in .sketch.
     """
-    from calibrant.cli import outputs, show
     from calibrant.scale import write_sketch
 
     paths = expanded(files)
-    outputs.check_out(out, paths, (SKETCH,))
+    check_out(out, paths, (SKETCH,))
     found = engine.run(paths, source, out.with_name(out.name + PART), by)
     size = write_sketch(found.sketch, out)
     if source.json:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from calibrant._border.numerals import as_given
+from calibrant.cli import show
 from calibrant.cli.judging import Options
 from calibrant.cli.options import JUDGING, File, expanded, first_given
 from calibrant.exceptions import InputError
@@ -71,7 +72,7 @@ def run_tests(
         _check_intervals(options, has_test=bool(test) or kernel is not None)
         return _test_intervals(paths, calibrator, options, fail_below)
     _check_names(test, kernel, options)
-    data = options.forecasts(paths)[0] if options.are_forecasts else options.predictions(paths)
+    data, _ = options.either(paths)
     tests, refused = _chosen(test, options, kernel, data)
     results = {}
     for name, configured in tests.items():
@@ -163,7 +164,7 @@ def _check_intervals(options: Options, *, has_test: bool) -> None:
 
 def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_below: float | None) -> int:
     """Test whether intervals keep their promise on new rows."""
-    from calibrant.cli import gates, show
+    from calibrant.cli import gates
     from calibrant.cli.intervals import judge_fitted, print_check
 
     found = judge_fitted(files, calibrator, options)

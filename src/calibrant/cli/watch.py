@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from calibrant.cli import show
 from calibrant.cli.engines import SKETCH
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Source, expanded
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, PAGE, Source, check_out, expanded
+from calibrant.exceptions import InputError
+from calibrant.io import printable, write_text
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
-    from calibrant.results import WatchResult
     from calibrant.scale import GroupedSketch, Sketch
 
 ENDINGS = (SKETCH, ".csv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz")
@@ -55,17 +57,26 @@ def watch(
         Where to write a page with the findings, the evidence and the calibration of every day; it must end in .html
         or .htm.
     """
-    from calibrant.cli import outputs, show
     from calibrant.scale.over_time import Watch
 
     choice, before = Watch(alpha=alpha, classwise=classwise), expanded(reference) if reference else []
     files = day_files(expanded(days) if days else [], before)
     _check_columns([*files, *before], source)
     if out is not None:
-        outputs.check_out(out, files, outputs.PAGE)
+        check_out(out, files, PAGE)
     with show.progress_bar("watching", quiet=source.silent) as progress:
         result = choice(_read_all(files, source, progress), _reference(before, source))
-    _write(result, out, json=source.json)
+    if out is not None:
+        from calibrant.report.over_time import render_watch
+
+        write_text(out, render_watch(result))
+    if source.json:
+        show.print_json(result)
+    else:
+        show.print_lines([result.headline], show.STYLES[result.kind])
+        show.print_lines([*result.story, *(f"Note: {note}" for note in result.notes)])
+        if out is not None:
+            show.print_path("page", out)
     if fail_if_drift and result.change is not None:
         return show.report_failures([f"the alarm was raised after {result.change.alarm}"])
     return 0
@@ -73,8 +84,6 @@ def watch(
 
 def _check_columns(files: list[Path], source: Source) -> None:
     """Refuse options about reading rows if all files are sketches."""
-    from calibrant.exceptions import InputError
-
     if source.first_of_rows and all(file.suffix.lower() == SKETCH for file in files):
         raise InputError(
             f"{source.first_of_rows} says how to read rows, but all days are sketches, which hold no rows. Leave it "
@@ -82,38 +91,8 @@ def _check_columns(files: list[Path], source: Source) -> None:
         )
 
 
-def _write(result: "WatchResult", out: Path | None, *, json: bool) -> None:
-    from calibrant.cli import show
-    from calibrant.io import write_text
-
-    if out is not None:
-        from calibrant.report.over_time import render_watch
-
-        write_text(out, render_watch(result))
-    if json:
-        show.print_json(result)
-        return
-    print_finding(result.headline, result.kind)
-    show.print_lines([*result.story, *(f"Note: {note}" for note in result.notes)])
-    if out is not None:
-        show.print_path("page", out)
-
-
-def print_finding(text: str, kind: str) -> None:
-    """Print a sentence in the style of a verdict that is good, unclear or bad."""
-    from rich.text import Text
-
-    from calibrant.cli.outputs import console
-    from calibrant.cli.show import STYLES
-    from calibrant.io import printable
-
-    console().print(Text(printable(text), style=STYLES[kind]))
-
-
 def day_files(days: list[Path], reference: list[Path]) -> list[Path]:
     """Return the files of all days, sorted by name, without the reference."""
-    from calibrant.exceptions import InputError
-    from calibrant.io import printable
     from calibrant.io.header import natural
 
     found = [file for path in days for file in (_folder(path) if path.is_dir() else [path])]
@@ -150,12 +129,11 @@ def _read_all(
 
 def _reference(files: list[Path], source: Source) -> "Sketch | Predictions | None":
     """Read the reference period: the sum of its sketches, or the rows of all its files."""
-    from calibrant.exceptions import InputError
     from calibrant.scale import GroupedSketch, read_sketch
 
     sketches = [file for file in files if file.suffix.lower() == SKETCH]
     if not sketches:
-        return source.predictions(files) if files else None
+        return source.rows(files)[0] if files else None
     if len(sketches) < len(files):
         raise InputError(
             f"--reference must name either sketches or files of predictions, but names both ({len(sketches)} of "
@@ -169,4 +147,4 @@ def _reference(files: list[Path], source: Source) -> "Sketch | Predictions | Non
 def _read(file: Path, source: Source) -> "Sketch | GroupedSketch | Predictions":
     from calibrant.scale import read_sketch
 
-    return read_sketch(file) if file.suffix.lower() == SKETCH else source.predictions([file])
+    return read_sketch(file) if file.suffix.lower() == SKETCH else source.rows([file])[0]
