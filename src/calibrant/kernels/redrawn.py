@@ -44,6 +44,19 @@ def relabelled(data: Predictions, kernel: JointKernel, *, unbiased: bool) -> Eva
     return in_blocks(evaluate, max(1, CELLS // (data.n_samples * data.n_classes)))
 
 
+def retargeted(data: Forecasts, kernel: JointKernel, *, unbiased: bool) -> Evaluator:
+    """Return the map from targets, (n, B) or (n, B, d), to B means over pairs of H with weights w_i w_j."""
+    weights = data.weights / data.weights.max()
+    total, square = float(weights.sum()) ** 2, float((weights**2).sum())
+    parts = [RedrawnPairs.of(data, weights, term, diagonal=not unbiased) for term in kernel.terms]
+
+    def evaluate(targets: FloatArray) -> FloatArray:
+        sums = np.sum([part.sums(targets) for part in parts], axis=0)
+        return per_pair(sums, np.array(total - square)) if unbiased else sums / total
+
+    return evaluate
+
+
 def per_pair(numerator: FloatArray, pairs: FloatArray) -> FloatArray:
     """Divide sums over pairs of different rows by the weight of these pairs."""
     if not np.all(pairs > 0):

@@ -155,12 +155,10 @@ class ObservedExpectedRatio(Metric):
         view = self.view(predictions)
         return lambda weights: _ratio(view.labels @ weights, view.positive @ weights)
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B ratios."""
-        view = self.view(predictions)
-        event = self.event_class(predictions)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B ratios."""
         expected = view.positive @ view.weights
-        return lambda labels: _ratio(view.weights @ (labels == event), expected)
+        return lambda events: _ratio(view.weights @ events, expected)
 
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return what each row contributes to the error of the value r: :math:`w_i (y_i - r p_i) / \sum_j w_j p_j`."""

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.checks import check_option
-from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant._border.types import BoolArray, Evaluator, FloatArray
 from calibrant.binning.pools import Pools
 from calibrant.metrics.base.counted import CountedMetric
 from calibrant.metrics.base.metric import PARTS, Metric
@@ -206,18 +206,16 @@ class Miscalibration(_ScorePart):
         score, rest = DECOMPOSABLE[self.score].prepare(self.view(predictions)), super().prepare(predictions)
         return lambda weights: np.maximum(0.0, score(weights) - rest(weights))
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values; predictions are sorted once."""
-        view = self.view(predictions)
-        rest = super().prepare_labels(predictions)
-        event = self.event_class(predictions)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B values; predictions are sorted once."""
+        rest = super().prepare_events(view)
         losses = [DECOMPOSABLE[self.score].per_row(view.with_labels(np.full(view.n_samples, y))) for y in (0, 1)]
         share = view.weights / view.weights.sum()
 
-        def evaluate(labels: IntArray) -> FloatArray:
-            own = np.where(labels == event, losses[1][:, None], losses[0][:, None])
+        def evaluate(events: BoolArray) -> FloatArray:
+            own = np.where(events, losses[1][:, None], losses[0][:, None])
             own[view.weights == 0] = 0.0  # An impossible label of a row without weight does not count.
-            return np.maximum(0.0, share @ own - rest(labels))
+            return np.maximum(0.0, share @ own - rest(events))
 
         return evaluate
 

@@ -67,17 +67,15 @@ class DebiasedECE(Metric):
         self.check(data)
         return float(self._root(self._squared(data)))
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values: only the frequencies change."""
-        view = self.view(predictions)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B values: only the frequencies change."""
         cut = self.bins.cut_view(view)
         weights = relative(view.weights)[:, None]
         mass, squares = (bin_totals(cut, np.ones(view.n_samples))(w) for w in (weights, weights**2))
         predicted = bin_totals(cut, view.positive)(weights)
         hits = bin_totals(cut, weights[:, 0])
-        event = self.event_class(predictions)
         total = weights.sum(axis=0)
-        return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == event)))
+        return lambda events: self._root(_squared(total, mass, squares, predicted, hits(events)))
 
     def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""

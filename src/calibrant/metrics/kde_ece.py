@@ -176,12 +176,10 @@ class KdeECE(Metric):
         gaps = self._gaps(predictions)
         return lambda weights: root(gaps.of_weights(outcomes, weights), self.norm)
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values: the neighbours stay the same, only outcomes change."""
-        view = self.view(predictions)
-        event = self.event_class(predictions)
-        gaps = self._gaps(predictions)
-        return lambda labels: root(gaps.of_labels(labels == event, view.weights), self.norm)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B values: the neighbours stay the same, only outcomes change."""
+        gaps = self._gaps(view)
+        return lambda events: root(gaps.of_labels(events, view.weights), self.norm)
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the bandwidth, and the number of rows without neighbours."""

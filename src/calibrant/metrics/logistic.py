@@ -86,12 +86,10 @@ class LogisticMetric(Metric):
         log_odds, hits = kept_log_odds(view), (view.labels == 1)[:, None]
         return lambda weights: self._values(log_odds, hits, weights)
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values."""
-        view = self.view(predictions)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B values."""
         log_odds = kept_log_odds(view)
-        event = self.event_class(predictions)
-        return lambda labels: self._values(log_odds, labels == event, view.weights[:, None])
+        return lambda events: self._values(log_odds, events, view.weights[:, None])
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the number of predictions whose log-odds had to be limited, and of the wrong ones among them.

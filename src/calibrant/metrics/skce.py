@@ -15,7 +15,7 @@ from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
-from calibrant.kernels.redrawn import RedrawnPairs, per_pair, relabelled
+from calibrant.kernels.redrawn import per_pair, relabelled, retargeted
 from calibrant.metrics.base.counted import CountedMetric, as_counted_metric
 from calibrant.metrics.base.kernel import Affordable, KernelMetric, monte_carlo_error
 from calibrant.metrics.base.metric import Metric, Weights, relative
@@ -116,21 +116,17 @@ class SKCE(KernelMetric):
         """Smallest number of rows."""
         return 2 if self.unbiased else 1
 
-    def rows_per_block(self, n: int, n_classes: int = 1) -> int:
-        """Return the number of rows per block if there are n rows."""
+    def rows_in_block(self, data: Data) -> int:
+        """Return the number of rows per block for this data."""
+        n = data.n_samples
         if isinstance(self.blocksize, Affordable):
-            return self.blocksize(n, n_classes)
+            n_classes = data.n_classes if isinstance(data, Predictions) else 1
+            return n if self.sorts_pairs(data) else self.blocksize(n, n_classes)
         size = self.blocksize(n) if callable(self.blocksize) else self.blocksize or n
         self._check_blocksize(size)
         if size > n:
             raise InputError(f"blocksize must be at most the number of rows, {n}, but is {size}.")
         return int(size)
-
-    def rows_in_block(self, data: Data) -> int:
-        """Return the number of rows per block for this data."""
-        if isinstance(self.blocksize, Affordable) and self.sorts_pairs(data):
-            return data.n_samples
-        return self.rows_per_block(data.n_samples, data.n_classes if isinstance(data, Predictions) else 1)
 
     def sorts_pairs(self, data: Data) -> bool:
         """Return whether sorting gives the sums over all pairs in about a second: default kernel, two classes."""
@@ -142,9 +138,17 @@ class SKCE(KernelMetric):
         """Return the map from weights, (n, B), to B estimates."""
         if data.n_samples < self.least_rows:
             raise InputError("the unbiased SKCE needs at least two rows, but there is one. Pass SKCE(unbiased=False).")
-        size = self.rows_in_block(data)
-        pairs = self._pairs(data)
-        return self._evaluator(pairs) if size == data.n_samples else self._block_evaluator(pairs, size)
+        size, kernel = self.rows_in_block(data), tune(self.kernel, data)
+        pairs = pair_matrix(data, kernel) if self.features is None else feature_pairs(data, kernel, self.features)
+        if size < data.n_samples:
+            return self._block_evaluator(pairs, size)
+        diagonal = None if self.unbiased else pairs.diagonal()
+
+        def evaluate(weights: FloatArray) -> FloatArray:
+            weights = relative(weights)
+            return self._mean(pairs.quadratic_forms(weights), weights, diagonal)
+
+        return evaluate
 
     def value(self, data: Data) -> float:
         """Return the value at the data's own weights, cached with class predictions for `KCE` as well."""
@@ -188,7 +192,7 @@ class SKCE(KernelMetric):
             return Metric.prepare_labels(replace(self, kernel=kernel), data)
         if isinstance(data, Predictions):
             return relabelled(data, kernel, unbiased=self.unbiased)
-        return self._redrawn(data, kernel)
+        return retargeted(data, kernel, unbiased=self.unbiased)
 
     def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in the cells of a sketch to values; redraws share the lengthscale."""
@@ -206,10 +210,6 @@ class SKCE(KernelMetric):
         if isinstance(data, Forecasts) and not isinstance(kernel, JointKernel):
             details["draws"] = as_sampled(kernel).n_draws
         return details | monte_carlo_error(self._estimates(data, kernel))
-
-    def _pairs(self, data: Data) -> PairMatrix:
-        kernel = tune(self.kernel, data)
-        return pair_matrix(data, kernel) if self.features is None else feature_pairs(data, kernel, self.features)
 
     def _estimates(self, data: Data, kernel: object) -> FloatArray | None:
         """Return independent estimates whose mean is the value, where it is a Monte Carlo mean."""
@@ -241,31 +241,10 @@ class SKCE(KernelMetric):
         ]
         return per_pair(np.concatenate(sums), weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0))
 
-    def _redrawn(self, data: Forecasts, kernel: JointKernel) -> Evaluator:
-        """Return the map from targets, (n, B), to B estimates."""
-        weights = relative(data.weights)
-        total, square = float(weights.sum()) ** 2, float((weights**2).sum())
-        parts = [RedrawnPairs.of(data, weights, term, diagonal=not self.unbiased) for term in kernel.terms]
-
-        def evaluate(targets: FloatArray) -> FloatArray:
-            sums = np.sum([part.sums(targets) for part in parts], axis=0)
-            return per_pair(sums, np.array(total - square)) if self.unbiased else sums / total
-
-        return evaluate
-
     def _check_blocksize(self, size: object) -> None:
         check_count(size, "blocksize")
         if self.unbiased and size == 1:
             raise InputError("blocksize must be at least 2 for the unbiased estimate, but is 1.")
-
-    def _evaluator(self, pairs: PairMatrix) -> Evaluator:
-        diagonal = None if self.unbiased else pairs.diagonal()
-
-        def evaluate(weights: FloatArray) -> FloatArray:
-            weights = relative(weights)
-            return self._mean(pairs.quadratic_forms(weights), weights, diagonal)
-
-        return evaluate
 
     def _mean(self, different: FloatArray, weights: FloatArray, diagonal: FloatArray | None) -> FloatArray:
         """Return the mean over pairs, given the sum over pairs of different rows for each column of weights."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.numerals import significant
-from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, RowIndex
+from calibrant._border.types import BoolArray, Evaluator, FloatArray, RowIndex
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
 from calibrant.metrics.base.metric import Metric
@@ -121,9 +121,8 @@ class SmoothECE(Metric):
 
         return evaluate
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values; grid points and factors are computed once."""
-        view = self.view(predictions)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B values; grid points and factors are computed once."""
         p, share = view.positive, view.weights / view.weights.sum()
         points, factors = _stencil(p)
         factors *= share[:, None]
@@ -131,10 +130,8 @@ class SmoothECE(Metric):
         events_on_grid = _events_on_grid(points, factors)
         # An event changes the absolute residual of its row from p to 1 - p.
         gap, change = share @ p, share * (1 - 2 * p)
-        event = self.event_class(predictions)
 
-        def evaluate(labels: IntArray) -> FloatArray:
-            events = labels == event
+        def evaluate(events: BoolArray) -> FloatArray:
             gridded = no_events - np.array(list(in_order(events_on_grid, events.T)))
             return self._each(gridded, np.maximum(gap + change @ events, 0.0))
 

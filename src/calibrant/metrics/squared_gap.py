@@ -88,14 +88,12 @@ class DebiasedSquaredGap(Metric):
 
         return evaluate
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values: only the residuals change."""
-        view = self.view(predictions)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B values: only the residuals change."""
         of_events, weights = self._of_events(view), relative(view.weights)[:, None]
         values = np.hstack([weights, _of_an_event(weights, view.positive[:, None])])
         happened = joint_bin_totals(self.bins.cut_view(view), values)
-        event = self.event_class(predictions)
-        return lambda labels: of_events(happened(labels == event))
+        return lambda events: of_events(happened(events))
 
     def prepare_classes(self, predictions: Predictions) -> Evaluator:
         """Return the map from class indices, (n, B), to values of every class against the rest, (K, B)."""

@@ -62,12 +62,10 @@ class BinnedMetric(Metric):
 
         return evaluate
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values: only the frequencies change."""
-        view = self.view(predictions)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B values: only the frequencies change."""
         of_hits, hits = self._of_hits(view), bin_totals(self.bins.cut_view(view), view.weights)
-        event = self.event_class(predictions)
-        return lambda labels: of_hits(hits(labels == event))
+        return lambda events: of_hits(hits(events))
 
     def prepare_classes(self, predictions: Predictions) -> Evaluator | None:
         """Return the map from class indices, (n, B), to values of every class against the rest, (K, B)."""

@@ -146,12 +146,23 @@ class Metric(ABC):
 
     def prepare_labels(self, predictions: Any) -> Evaluator:
         """Return the map from class indices, or targets of forecasts, (n, B), to B values at the data's own weights."""
+        of_events = self.prepare_events(self.view(predictions)) if isinstance(predictions, Predictions) else None
+        if of_events is not None:
+            event = 1 if self.view(predictions) is predictions else predictions.predicted[:, None]
+            return lambda labels: of_events(labels == event)
         relabel = predictions.with_labels if isinstance(predictions, Predictions) else predictions.with_targets
 
         def evaluate(labels: IntArray) -> FloatArray:
             return np.array([self.value(relabel(labels[:, b])) for b in range(labels.shape[1])])
 
         return evaluate
+
+    def prepare_events(self, view: Predictions) -> Evaluator | None:  # noqa: ARG002 (some have no quicker way)
+        """Return the map from whether the event of `view` happens, (n, B), to B values.
+
+        None if values for other labels are those of relabelled predictions.
+        """
+        return None
 
     def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 (those of forecasts have one)
         """Return B values that calibrated forecasts have by chance; None if their law is not known."""
@@ -198,10 +209,6 @@ class Metric(ABC):
         if self.accepts == "binary" and predictions.n_classes > 2:
             return predictions.top_label()
         return predictions
-
-    def event_class(self, predictions: Predictions) -> int | IntArray:
-        """Return the class that is the event in `view`: 1, or the predicted class of each row, (n, 1)."""
-        return 1 if self.view(predictions) is predictions else predictions.predicted[:, None]
 
     def __call__(self, data: object, y_prob: object = None, sample_weight: object = None) -> float:
         """Return the value of predictions or forecasts at their own weights, or of labels and probabilities."""

@@ -38,14 +38,11 @@ class PooledMetric(Metric):
 
         return evaluate
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values: only the frequencies change."""
-        view = self.view(predictions)
-        ties = Ties.of_view(view)
-        weights = view.weights[:, None]
-        event = self.event_class(predictions)
+    def prepare_events(self, view: Predictions) -> Evaluator:
+        """Return the map from events, (n, B), to B values: only the frequencies change."""
+        ties, weights = Ties.of_view(view), view.weights[:, None]
         pools, kept = Pools.of(view), present(ties.sums(view.weights))
-        return lambda labels: self.combine_redraws(pools, ties.sums(weights * (labels == event))[kept])
+        return lambda events: self.combine_redraws(pools, ties.sums(weights * events)[kept])
 
     def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in the cells of a sketch to values: only the hits of pools change."""
