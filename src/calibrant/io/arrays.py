@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import IO, Any, cast
 
@@ -24,7 +24,7 @@ from calibrant.io.forecast_columns import choose_forecasts
 from calibrant.io.header import ARGUMENTS
 from calibrant.io.request import ForecastRequest, Request, weights_of
 from calibrant.io.sniff import Kind, recognise
-from calibrant.io.sources import Content, Numbers, Source, undamaged
+from calibrant.io.sources import Content, Numbers, Source
 
 _BROKEN = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError, tokenize.TokenError)
 
@@ -115,6 +115,9 @@ class Arrays(Source):
 class Archive(Arrays):
     """An NPZ file."""
 
+    kind = Kind.NPZ
+    foreign = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
+
     def __init__(self, file: OpenFile) -> None:
         self.file = file
         with self.undamaged():
@@ -144,11 +147,6 @@ class Archive(Arrays):
         with suppress(Exception), self.zip.open(self._members[name]) as handle:
             return npy.read_magic(handle) == (1, 0) and len(npy.read_array_header_1_0(handle)[0]) > 1
         return False
-
-    def undamaged(self) -> AbstractContextManager[None]:
-        """Turn errors of the zip module about a damaged archive into one clear line."""
-        foreign = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
-        return undamaged(self.file.name, Kind.NPZ, *foreign)
 
 
 def _check_members(file: OpenFile, members: Sequence[zipfile.ZipInfo]) -> None:
@@ -185,8 +183,7 @@ class Structured(Arrays):
     """An NPY file with named fields."""
 
     def __init__(self, file: OpenFile, values: NDArray[np.void]) -> None:
-        self.file = file
-        self.values = values.ravel()
+        self.file, self.values = file, values.ravel()
         self.names = tuple(values.dtype.names or ())
         self.nested = frozenset(name for name in self.names if values.dtype[name].shape)
 

@@ -1,7 +1,6 @@
 """Parquet and Arrow IPC files, read by polars once the sizes they declare have been checked."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,9 +8,8 @@ import numpy as np
 from calibrant._border.files import OpenFile
 from calibrant._border.text import damaged
 from calibrant.io import limits
-from calibrant.io.declared_sizes import MARK, check_arrow, check_parquet
 from calibrant.io.sniff import Kind
-from calibrant.io.sources import Content, undamaged
+from calibrant.io.sources import Content
 from calibrant.io.tables import Table
 
 if TYPE_CHECKING:
@@ -24,8 +22,12 @@ class Columnar(Table):
     _opened: "pl.LazyFrame | None" = None  # Kept, so that names and types are read once.
 
     def __init__(self, file: OpenFile, kind: Kind) -> None:
+        import polars as pl
+
         self.file = file
         self.kind = kind
+        # A panic of polars is not an Exception; it is caught because only the file can have caused it.
+        self.foreign = (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, OSError)
         self._content = b"" if kind is Kind.PARQUET else self._read_arrow()
         with self.undamaged():
             self.schema = self._scan().collect_schema()
@@ -72,7 +74,7 @@ class Columnar(Table):
                 raise self._wrong_type(name, "numbers")
         names = [*texts, *numbers]
         if self.kind is Kind.PARQUET:
-            check_parquet(self.file, set(names))
+            limits.check_parquet(self.file, set(names))
         rows = max(1, min(limits.BATCH_ROWS, limits.BATCH_CELLS // len(names)))
         with self.undamaged():
             # By default polars passes on whole row groups, as it decodes them; it would copy batches of another size.
@@ -84,7 +86,7 @@ class Columnar(Table):
         import polars as pl
         from polars import selectors  # Unlike pl.col, these take names literally, never as patterns.
 
-        if self.kind is Kind.IPC and not self._content.startswith(MARK):
+        if self.kind is Kind.IPC and not self._content.startswith(limits.MARK):
             columns = None if names is None else list(names)
             return pl.read_ipc_stream(self._content, columns=columns, n_rows=0 if names is None else None).lazy()
         self.file.handle.seek(0)
@@ -98,16 +100,8 @@ class Columnar(Table):
         """Read a whole Arrow file into memory: if a memory-mapped file shrinks, the process is killed."""
         limits.check_bytes(self.file.name, self.file.size, "holds", "Write it as Parquet, split it")
         content = self.file.handle.read()
-        check_arrow(self.file.name, content)
+        limits.check_arrow(self.file.name, content)
         return content
-
-    def undamaged(self) -> AbstractContextManager[None]:
-        """Turn errors of polars about a damaged file into one clear line."""
-        import polars as pl
-
-        # A panic of polars is not an Exception; it is caught because only the file can have caused it.
-        foreign = (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, OSError)
-        return undamaged(self.file.name, self.kind, *foreign)
 
 
 def _holds(dtype: "pl.DataType") -> str:

@@ -37,19 +37,10 @@ Chosen: TypeAlias = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read.
+    """The columns to read: of numbers, by arguments of a container, and of labels, empty if none is needed.
 
-    Attributes
-    ----------
-    numbers : mapping
-        Arguments of `Predictions`, or of `Forecasts` and its distribution, to the columns of numbers they are read
-        from: "probs" in the order of the classes.
-    label : str
-        Column of the labels; empty if there is none and none is needed.
-    classes : tuple or None
-        Names of the classes; None if the file does not name them.
-    positional : bool
-        Whether labels 0, 1, ... mean the classes in this order without doubt.
+    `classes` are the names of the classes in the order of the columns of "probs", None if nothing names them; if they
+    are `positional`, labels 0, 1, ... mean the classes in this order without doubt.
     """
 
     numbers: Chosen

@@ -7,22 +7,28 @@ from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile
 from calibrant._border.numerals import count
 from calibrant._border.text import brief, listing, quoted, repeated
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.plain import MOST_BYTES, count_rows, plain_columns, quotes_open
 from calibrant.io.sources import WIDE, Content
 from calibrant.io.tables import need_polars
 from calibrant.io.text import TextTable, stripped
+from calibrant.io.values import Coded
 
 if TYPE_CHECKING:
     import polars as pl
 
 SEPARATORS = (",", ";", "\t", "|")
 
+MOST_BYTES = 4 * 2**20
+"""Larger tables are read faster by polars, its import included; it takes longer than reading smaller ones without."""
+
+_IN_NUMBERS, _MOST_DIGITS = b"0123456789.eE+-", 1000
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 _DECIMAL = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?$"
 _BLANK_LINES = re.compile(rb'"[^"]*"|\n(?:\r?\n)+')
@@ -51,21 +57,25 @@ class Delimited(TextTable):
         return self._read_plain(numbers, label) or super().read(numbers, label)
 
     def _read_plain(self, numbers: Mapping[str, Sequence[str]], label: str) -> Content | None:
-        """Read the columns without polars; None if there are no rows, too many, or an unusual one."""
-        content = self.content()
+        """Read the columns without polars; None if there are no rows, too many, or anything unusual."""
+        content, width = self.content(), len(self.names)
         next(self._rows(content))  # Leaves the file at the first row.
-        rows = content.read(MOST_BYTES + 1)
+        rows = content.read(MOST_BYTES + 1).replace(b"\r\n", b"\n")
         self.file.check_unchanged()
-        if len(rows) > MOST_BYTES:
+        has_marks = not rows.isascii() or any(mark in rows for mark in (b'"', b"\r", b"\0"))
+        if has_marks or len(rows) > MOST_BYTES or count_rows(rows, self.separator, width) < 1:
             return None
-        places = [self._positions[name] for names in numbers.values() for name in names]
-        found = plain_columns(rows, self.separator, len(self.names), places, [self._positions[label]] if label else [])
-        if found is None:
+        cells = rows.removesuffix(b"\n").replace(b"\n", self.separator.encode()).split(self.separator.encode())
+
+        def column(name: str) -> list[bytes]:
+            return cells[self._positions[name] :: width]
+
+        try:
+            found = {key: np.column_stack([_numbers(column(name)) for name in names]) for key, names in numbers.items()}
+            matrices = {key: every if key in WIDE else every[:, 0] for key, every in found.items()}
+            return Content(matrices, _coded(column(label)) if label else None)
+        except ValueError:
             return None
-        columns = iter(found[0])
-        every = {argument: [*islice(columns, len(names))] for argument, names in numbers.items()}
-        matrices = {key: np.column_stack(several) if key in WIDE else several[0] for key, several in every.items()}
-        return Content(matrices, next(iter(found[1]), None))
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns; the numbers of a batch stay texts if one is written in an unusual way."""
@@ -224,3 +234,45 @@ def _typed(cells: "pl.Series") -> "pl.Series":
         if cells.str.contains(pattern).all() and cells.null_count() < len(cells):
             return cells.cast(dtype)
     return cells
+
+
+def count_rows(rows: bytes, separator: str, width: int) -> int:
+    r"""Return the number of rows, or -1 if one of them has too many or too few fields.
+
+    Examples
+    --------
+    >>> count_rows(b'1,"a,\nb"\n2,c\n', ",", 2), count_rows(b"1\n2,3,4\n", ",", 2)
+    (2, -1)
+    """
+    text = np.frombuffer(rows if rows.endswith(b"\n") else rows + b"\n", np.uint8)
+    ends = text == ord("\n")
+    are_marks = ends | (text == ord(separator))
+    if b'"' in rows:
+        are_marks &= ~quotes_open(text)
+    marks = ends[are_marks]
+    found = int(np.count_nonzero(marks))
+    return found if len(marks) == width * found and marks[width - 1 :: width].all() else -1
+
+
+def quotes_open(text: NDArray[np.uint8]) -> BoolArray:
+    """Return for every byte whether a quotation mark is open there."""
+    return np.cumsum(text == ord('"'), dtype=np.uint8) % 2 == 1  # Wrapping at 256 keeps odd and even apart.
+
+
+def _numbers(cells: Sequence[bytes]) -> FloatArray:
+    """Return finite decimal numbers with a sane number of digits; ValueError if a cell is anything else."""
+    if max(map(len, cells)) > _MOST_DIGITS or b"".join(cells).translate(None, _IN_NUMBERS):
+        raise ValueError
+    found = np.fromiter(map(float, cells), np.float64, len(cells))
+    if not np.isfinite(found).all():
+        raise ValueError
+    return found
+
+
+def _coded(cells: Sequence[bytes]) -> Coded:
+    """Return texts that are neither empty nor long nor surrounded by spaces; ValueError if a cell is anything else."""
+    positions = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    if any(not cell or cell != cell.strip() or len(cell) > limits.MAX_TEXT_BYTES for cell in positions):
+        raise ValueError
+    codes = np.fromiter(map(positions.__getitem__, cells), np.int32, len(cells))
+    return Coded([cell.decode("ascii") for cell in positions], codes)

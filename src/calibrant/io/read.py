@@ -132,16 +132,7 @@ class Unlabelled(NamedTuple):
 
 
 def read_unlabelled(path: Paths, names: Sequence[Hashable], **options: Unpack[ReadOptions]) -> Unlabelled:
-    """Read probabilities of these classes from a file, or from several whose rows follow one another.
-
-    Parameters
-    ----------
-    path : str, path, or sequence of them
-    names : sequence of length K
-        The classes, in place of those in `options`.
-    **options
-        As for `read_predictions`. Labels are ignored, and may be missing.
-    """
+    """Read probabilities of these classes from files without labels; options are those of `read_predictions`."""
     options["classes"] = None if options.get("positive") is not None else list(names)
     request = Request(needs_label=False, **options)
     found: list[FloatArray] = []

@@ -67,11 +67,9 @@ def rewrite_probabilities(
 
     Parameters
     ----------
-    path : str or path
-        Labels are not needed.
-    out : str or path
-        The extension determines the format. A table can be written in any format for tables; from CSV to CSV, all
-        other cells keep their exact text.
+    path, out : str or path
+        The extension of `out` determines the format. A table can be written in any format for tables; from CSV to CSV,
+        all other cells keep their exact text.
     transform : callable
         Maps the numbers in the file, (n, K) or (n,), to new ones of the same shape. If `others` are named, its second
         argument is a dict of these columns of the same rows.
@@ -79,8 +77,8 @@ def rewrite_probabilities(
     replace : bool, default=False
         Replace the old columns. By default the new ones are added, with "calibrated_" before their names.
     **options
-        As for `read_predictions`. New numbers are in the unit of the old ones, percentages included. With
-        ``drop_missing=True``, rows with a missing number are kept, and their new columns are empty.
+        As for `read_predictions`, without labels. New numbers are in the unit of the old ones, percentages included.
+        With ``drop_missing=True``, rows with a missing number are kept, and their new columns are empty.
     """
     request = Request(needs_label=False, **options)
 
@@ -101,19 +99,10 @@ def rewrite_forecasts(
     others: Sequence[str] = (),
     replace: bool = False,
 ) -> tuple[str, ...]:
-    """Write a table or an archive again with columns of calibrated forecasts, and return their names.
+    """Do the same for forecasts: `transform` maps laws to laws, or to columns by name, such as the ends of intervals.
 
-    Parameters
-    ----------
-    path, out, others
-        As for `rewrite_probabilities`.
-    transform : callable
-        Maps the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals. If `others`
-        are named, its second argument is a dict of these columns of the same rows.
-    request : ForecastRequest
-    replace : bool, default=False
-        Replace the old columns, which needs laws of the same kind. By default the new columns are added, with
-        "calibrated_" before their names; laws that are no longer normal get a mean, an sd and five quantiles.
+    Only laws of the same kind can replace those in the file. Laws that are no longer normal get a mean, an sd and five
+    quantiles.
     """
 
     def calibrated(part: Part) -> NewColumns:

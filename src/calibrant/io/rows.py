@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,19 +46,14 @@ class Part(NamedTuple):
         return located(self.source, self.columns.numbers)
 
 
+@dataclass
 class LeftOut:
-    """Counts of rows that are left out because a value is missing, in all and by column.
+    """Counts of rows that are left out because a value is missing, if they may be: in all and by column."""
 
-    Parameters
-    ----------
-    allowed : bool
-        Whether rows may be left out; otherwise a missing value is an error.
-    """
-
-    def __init__(self, allowed: bool) -> None:
-        self.allowed = allowed
-        self.rows = self.of = 0
-        self.columns: Counter[str] = Counter()
+    allowed: bool
+    rows: int = 0
+    of: int = 0
+    columns: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
         return f"{self.rows} of {self.of} rows ({', '.join(f'{quoted(c)} {n}' for c, n in self.columns.items())})"

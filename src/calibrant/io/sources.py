@@ -4,7 +4,7 @@ import errno
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ from calibrant.io.columns import Columns, choose_columns
 from calibrant.io.forecast_columns import choose_forecasts
 from calibrant.io.header import Header
 from calibrant.io.request import ForecastRequest, Request
+from calibrant.io.sniff import Kind
 from calibrant.io.values import MARKS, Column
 
 _WORDS = {
@@ -64,22 +65,14 @@ class Content(NamedTuple):
 
 
 class Source(ABC):
-    """An open file with named columns or arrays.
-
-    Attributes
-    ----------
-    file : OpenFile
-    names : tuple of str
-    nested : collection of str
-        Columns that hold a whole row of numbers in each cell.
-    percent : bool
-        Whether numbers may end in a percent sign.
-    """
+    """An open file with named columns or arrays."""
 
     file: OpenFile
     names: tuple[str, ...]
-    nested: Collection[str] = frozenset()
-    percent: bool = False
+    nested: Collection[str] = frozenset()  # Columns that hold a whole row of numbers in each cell.
+    percent: bool = False  # Whether numbers may end in a percent sign.
+    kind: Kind = Kind.CSV
+    foreign: tuple[type[BaseException], ...] = ()  # Exceptions of other libraries about damaged content.
 
     def close(self) -> None:
         """Close the file; nothing can be read from it any more."""
@@ -98,7 +91,7 @@ class Source(ABC):
 
     def undamaged(self) -> AbstractContextManager[None]:
         """Turn exceptions of other libraries about content that they cannot decode into one clear line."""
-        return nullcontext()
+        return undamaged(self.file.name, self.kind, *self.foreign)
 
     def _distinct(self, name: str) -> list[str]:
         """Return the distinct values of a column as texts, without those that stand for a missing value."""
@@ -107,15 +100,7 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
-        """Read columns.
-
-        Parameters
-        ----------
-        numbers : mapping
-            Arguments of a container to the columns of numbers that each is read from, side by side.
-        label : str, optional
-            A column of any type.
-        """
+        """Read columns of numbers by arguments of a container, side by side, and a column of labels of any type."""
 
     @abstractmethod
     def column(self, name: str) -> NDArray[np.generic]:
@@ -128,7 +113,7 @@ class Source(ABC):
 
 @contextmanager
 def undamaged(file: str, kind: str, *foreign: type[BaseException]) -> Iterator[None]:
-    """Turn exceptions of other libraries about a file that they cannot decode into one clear line."""
+    """Turn exceptions about a file that other libraries cannot decode into one clear line."""
     try:
         yield
     except InputError:
@@ -143,13 +128,7 @@ def undamaged(file: str, kind: str, *foreign: type[BaseException]) -> Iterator[N
 def located(source: Source, columns: Mapping[str, Sequence[str]], start: int = 0) -> Iterator[None]:
     """Turn errors of a container about arrays into errors about the file and its columns; others stay as they are.
 
-    Parameters
-    ----------
-    source : Source
-    columns : mapping
-        Arguments of the container, with which its messages begin, to the columns that each was read from.
-    start : int, default=0
-        Row of the file at which the arrays begin.
+    Messages begin with an argument; `columns` are those that each was read from, from row `start` of the file on.
     """
     try:
         yield
