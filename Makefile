@@ -73,10 +73,10 @@ sanitize: .venv/test-installed
 		$(BIN)/python -m pytest -n 0 tests/_core tests/assessment/test_shared_work.py
 
 validity: .venv/test-installed
-	$(BIN)/python -m studies.validity --jobs 2
+	$(BIN)/python -m studies validity --jobs 2
 
 coverage: .venv/test-installed
-	$(BIN)/python -m studies.coverage --jobs 2
+	$(BIN)/python -m studies coverage --jobs 2
 
 # Pages of names that are gone would stay without the first line.
 docs: .venv/docs-installed

@@ -2,7 +2,7 @@
 
 from studies.coverage import tables
 from studies.coverage.units import plan
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 
 STUDY = Study(
     "coverage", "Simulate how often confidence limits contain the true value.", plan, tables.write, is_grid=True

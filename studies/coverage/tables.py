@@ -18,7 +18,7 @@ from studies.simulations.units import Unit
 
 HEAD = f"""# Coverage of confidence limits
 
-Written by `python -m studies.coverage`; the same numbers with their intervals are in `coverage.csv`, the true values
+Written by `python -m studies coverage`; the same numbers with their intervals are in `coverage.csv`, the true values
 in `truths.csv`. How to read this: [coverage.md](../coverage.md). Share of data sets whose limits of level {LEVEL}
 contain the true value, with {N_RESAMPLES} resamples. Shares outside of {LEAST} to {MOST} are bold.
 """

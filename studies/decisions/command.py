@@ -6,7 +6,7 @@ from typing import Any
 from studies.decisions import covering, promising
 from studies.decisions.covering import WORLDS
 from studies.decisions.tables import write
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 from studies.simulations.units import Simulation, simulations
 
 RUNS = 1000

@@ -8,7 +8,7 @@ import numpy as np
 
 HEAD = """# Decisions: coverage of limits, and promises kept
 
-Made by `python -m studies.decisions`; what the numbers mean is in [decisions.md](../decisions.md). Log-odds are normal
+Made by `python -m studies decisions`; what the numbers mean is in [decisions.md](../decisions.md). Log-odds are normal
 with mean -2.5 and standard deviation 1.5 (14 % events), or -4.7 and 1.2 (2 % events). {runs} runs per cell: a share of
 0.95 is known to about {error:.3f} (two standard errors). Limits are refused where too few rows decide; the share of
 runs that have them is given.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from studies.forecast_calibrators.worlds import FITTED, JUDGED, MADE_FOR, left
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 from studies.simulations.limits import rate
 from studies.simulations.units import Simulation
 
@@ -15,7 +15,7 @@ SETS = 400
 
 HEAD = """# Calibrators of forecasts: coverage and what is left
 
-Made by `python -m studies.forecast_calibrators`; what they do is in [Fixing forecasts](../forecast_calibrators.md).
+Made by `python -m studies forecast_calibrators`; what they do is in [Fixing forecasts](../forecast_calibrators.md).
 Each is fitted to {fitted} rows with the fault that it is made for, and to {fitted} rows that are right, and judged on
 {judged} new ones, in {sets} data sets. Coverage is that of central intervals of 90 %, by rank for ensembles, with its
 standard error; "rejected" is how often the omnibus test at 0.05, of the new rows, still finds something, with exact

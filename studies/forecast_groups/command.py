@@ -6,13 +6,13 @@ from typing import Any
 
 from studies.forecast_groups.worlds import ForecastWorld, searched
 from studies.groups.worlds import categories, numbers
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 from studies.simulations.limits import rate
 from studies.simulations.units import Simulation, simulations
 
 HEAD = """# Groups of forecasts: false findings and true ones
 
-Made by `python -m studies.forecast_groups`; what the numbers mean is in [groups.md](../groups.md). Forecasts are
+Made by `python -m studies forecast_groups`; what the numbers mean is in [groups.md](../groups.md). Forecasts are
 normal, with normal means and standard deviations from 1 to 3; or ensembles of 10 draws of them; or their quantiles at
 five levels. Columns are those of [the table for classes](groups.md). The targets of an eighth of the rows (numbers:
 a tenth) are shifted by a multiple of the predicted standard deviation, or farther out by a factor. Rates have exact

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.forecast_limits.worlds import METRICS, SETS, WORLDS, shares
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 from studies.simulations.units import Simulation
 
 
@@ -21,7 +21,7 @@ def write(path: Path, found: Mapping[str, Any]) -> None:
         for world, rows in found.items()
         for n, row in zip(SETS, rows, strict=True)
     ]
-    head = ["# python -m studies.forecast_limits", f"world rows {' '.join(METRICS)}"]
+    head = ["# python -m studies forecast_limits", f"world rows {' '.join(METRICS)}"]
     path.write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.forecast_tests.worlds import KINDS, STRENGTHS, WRONG, rejected
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 from studies.simulations.limits import rate
 from studies.simulations.units import Simulation, simulations
 
@@ -17,7 +17,7 @@ PARTS = ("centre", "spread", "shape", "quantiles", "trend")
 
 HEAD = """# The omnibus test of forecasts: level and power
 
-Made by `python -m studies.forecast_tests`; what the numbers mean is in [validity.md](../validity.md). 199 redraws,
+Made by `python -m studies forecast_tests`; what the numbers mean is in [validity.md](../validity.md). 199 redraws,
 level 0.05. Predicted means are normal with standard deviation 2, predicted standard deviations log-normal (0.4).
 
 ## Forecasts that are right

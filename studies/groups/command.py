@@ -5,7 +5,7 @@ from typing import Any
 from studies.groups.runs import change_of_loss, searched
 from studies.groups.tables import write
 from studies.groups.worlds import World, categories, numbers
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 from studies.simulations.units import Simulation, simulations
 
 SEARCHES = {

@@ -10,7 +10,7 @@ from studies.simulations.limits import rate
 
 HEAD = """# Groups: false findings, true ones, and what a fix costs
 
-Made by `python -m studies.groups`; what the numbers mean is in [groups.md](../groups.md). Log-odds of predictions are
+Made by `python -m studies groups`; what the numbers mean is in [groups.md](../groups.md). Log-odds of predictions are
 normal with mean -0.5 and standard deviation 1. Categories: columns of 4, 3, 2 and 5 levels, of which one cell with an
 eighth of the rows is off. Numbers: four normal columns, of which x0 > 0.8 and x1 > 0, a tenth of the rows, is off.
 Rates have exact intervals of 99.9 %.

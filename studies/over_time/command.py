@@ -8,7 +8,7 @@ from studies.over_time import comparing, null, watching
 from studies.over_time.tables import write
 from studies.over_time.watching import Found, Shift
 from studies.over_time.worlds import COMMON, RARE, World
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 from studies.simulations.units import Simulation, simulations
 
 SLOPE = Shift("slope 0.8", 0.0, 0.8, "too extreme")

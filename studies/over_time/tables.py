@@ -10,7 +10,7 @@ from studies.simulations.limits import rate
 
 HEAD = """# Calibration over time: false alarms, delays, directions
 
-Made by `python -m studies.over_time`; what the numbers mean is in [over_time.md](../over_time.md). Log-odds of
+Made by `python -m studies over_time`; what the numbers mean is in [over_time.md](../over_time.md). Log-odds of
 predictions are normal, with mean -1.05 and standard deviation 1.3 (30 % events) or -5.05 and 1 (1 % events). Rates
 have exact intervals of 99.9 %.
 """

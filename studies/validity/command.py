@@ -1,6 +1,6 @@
 """The command line of the simulations."""
 
-from studies.simulations.command import Study
+from studies.simulations.command_line import Study
 from studies.validity import tables
 from studies.validity.units import plan
 

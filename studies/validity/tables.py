@@ -13,7 +13,7 @@ from studies.validity.records import Record, Records, all_records
 from studies.validity.summaries import LEVELS, POWER_CONFIDENCE, POWER_LEVEL
 from studies.validity.units import Unit
 
-COMMAND = "python -m studies.validity"
+COMMAND = "python -m studies validity"
 
 NULL_HEAD = f"""# Levels of the tests on calibrated predictions
 

@@ -33,7 +33,7 @@ from studies.coverage.rows import kept_truths
 from studies.coverage.tables import rows_of
 from studies.coverage.truths import LENGTHSCALES, SKCE_NAMES, Truth, skce_between, true_values
 from studies.coverage.units import LimitsUnit, plan
-from studies.simulations import command
+from studies.simulations import command_line
 from studies.simulations.units import load
 
 SMALL = {"n_rows": 2**14, "n_batches": 16}
@@ -159,7 +159,7 @@ def run(folder, *options, sets=6):
     arguments = ["--out", folder / "out", "--cache", folder / "cache", "--sets", sets, "--jobs", 1, "--only", TINY]
     # The pages are what is looked at here, not the last digits of true values.
     with one_process(), patch("studies.coverage.units.true_values", partial(true_values, **SMALL)):
-        assert command.run(STUDY, [str(argument) for argument in (*arguments, *options)]) == 0
+        assert command_line.run(STUDY, [str(argument) for argument in (*arguments, *options)]) == 0
     return {page: (folder / "out" / page).read_bytes() for page in PAGES}
 
 

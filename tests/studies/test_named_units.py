@@ -9,6 +9,7 @@ import pytest
 
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
 from calibrant.lab.store import Store
+from studies.__main__ import main
 from studies.decisions.command import plan as decisions
 from studies.forecast_calibrators.command import plan as forecast_calibrators
 from studies.forecast_calibrators.command import write as write_calibrators
@@ -20,6 +21,15 @@ from studies.groups.command import plan as groups
 from studies.groups.worlds import World, categories, numbers
 from studies.over_time.command import plan as over_time
 from studies.simulations.units import Simulation, content, load
+
+
+def test_a_study_is_named_on_the_command_line(monkeypatch, capsys):
+    for given in ([], ["nothing"]):
+        monkeypatch.setattr(sys, "argv", ["studies", *given])
+        assert main() == 2
+        found = capsys.readouterr().err
+        assert "coverage, decisions, forecast_calibrators, forecast_groups, forecast_limits, forecast_tests" in found
+        assert "groups, over_time, validity." in found
 
 
 def draw(world, n, rng):

@@ -17,7 +17,7 @@ from scipy import stats
 
 from calibrant.lab.store import Store, locked
 from one_process import one_process
-from studies.simulations import command
+from studies.simulations import command_line
 from studies.simulations.limits import band_width, clopper_pearson, departure
 from studies.simulations.units import load
 from studies.validity import cells
@@ -186,7 +186,7 @@ def test_exact_tests_hold_their_level(name):
 
 
 def main(*arguments):
-    return command.run(STUDY, [str(argument) for argument in arguments])
+    return command_line.run(STUDY, [str(argument) for argument in arguments])
 
 
 def run(folder, *options, sets=8):
@@ -284,7 +284,7 @@ def test_a_damaged_file_is_not_read(finished, tmp_path, damage):
 def test_a_run_of_two_workers_that_is_interrupted_continues_to_the_same_tables(finished, tmp_path):
     arguments = ["--out", tmp_path / "out", "--cache", tmp_path / "cache", "--sets", "8", "--jobs", "2"]
     slow = [*map(str, arguments), "--only", f"{TINY}|n=1000 consistency-skce$"]
-    command = [sys.executable, "-m", "studies.validity", *slow]
+    command = [sys.executable, "-m", "studies", "validity", *slow]
     seals = {f"{path.name}.sha256" for path in (finished[0] / "cache" / "steps").glob("*.json")}
     assert len(seals) == 13
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True, text=True) as process:

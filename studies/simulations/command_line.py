@@ -78,7 +78,7 @@ def _complete(units: Sequence[Unit], store: Store, jobs: int) -> None:
 
 def _parser(study: Study) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=f"python -m studies.{study.name}",
+        prog=f"python -m studies {study.name}",
         description=f"{study.description} The next run continues one that stopped.",
     )
     tables, units = Path("docs", study.tables or study.name), Path("build", study.name)

@@ -1,0 +1,24 @@
+"""Run the units of a study that are missing, and write its tables: `python -m studies NAME`."""
+
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+
+NAMES = sorted(path.parent.name for path in Path(__file__).parent.glob("*/command.py"))
+
+
+def main() -> int:
+    """Run the study that the command line names, and return the exit code."""
+    name, *options = sys.argv[1:] or [""]
+    if name not in NAMES:
+        sys.stderr.write(f"usage: python -m studies NAME [options], where NAME is one of {', '.join(NAMES)}.\n")
+        return 2
+    # Leave through the usual exits, which end the workers too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    study = import_module(f"studies.{name}.command").STUDY
+    return import_module("studies.simulations.command_line").run(study, options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

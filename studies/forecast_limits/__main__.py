@@ -1,6 +1,0 @@
-"""Run the simulations that are not done yet, and write the tables: `python -m studies.forecast_limits`."""
-
-from studies.simulations.start import start
-
-if __name__ == "__main__":
-    start("forecast_limits")
