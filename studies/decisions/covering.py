@@ -1,7 +1,8 @@
 """How often limits of net benefits, costs, thresholds and base rates contain the true ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,18 @@ from calibrant.metrics import AUGRC, AURC, ExcessAURC, ExpectedCost, NetBenefit
 from calibrant.resampling.bootstrap import Bootstrap
 
 
+def binary(positive: FloatArray, labels: BoolArray, classes: tuple[str | int, ...] = (0, 1)) -> Predictions:
+    """Return predictions of two classes that warn of nothing, as small draws would."""
+    return Predictions._trusted(  # noqa: SLF001 (made of numbers that are right)
+        np.column_stack([1 - positive, positive]), labels.astype(np.int64), np.ones(len(positive)), classes
+    )
+
+
+def answered(confidence: FloatArray, wrong: BoolArray) -> Predictions:
+    """Return confidences in answers, and which were right."""
+    return binary(confidence, ~wrong, ("wrong", "right"))
+
+
 @dataclass(frozen=True)
 class World:
     """Normal log-odds, and predictions whose log-odds are a multiple of them."""
@@ -33,11 +46,9 @@ class World:
     def draw(self, n: int, rng: np.random.Generator) -> Predictions:
         """Return predictions of n rows."""
         z = rng.normal(self.mean, self.sd, n)
-        labels = (rng.random(n) < 1 / (1 + np.exp(-z))).astype(np.int64)
+        labels = rng.random(n) < 1 / (1 + np.exp(-z))
         probs = 1 / (1 + np.exp(-self.slope * z))
-        return Predictions._trusted(  # noqa: SLF001 (small draws would warn)
-            np.column_stack([1 - probs, probs]), labels, np.ones(n), (0, 1)
-        )
+        return binary(probs, labels)
 
 
 CALIBRATED = World("14 % events, calibrated", -2.5, 1.5, 1.0)
@@ -75,26 +86,20 @@ def cost(world: World, n: int, runs: int, rng: np.random.Generator) -> list[floa
     """Return the share of limits of a cost that contain the true one, and in how many runs there are limits."""
     costs = Costs(1, 50) if world == RARE else Costs(1, 9)
     true = ExpectedCost(costs)(world.draw(N_TRUE, rng))
-    hits = given = 0
-    for _ in range(runs):
-        found = expected_cost(world.draw(n, rng), costs=costs).cost
-        if found.low is not None and found.high is not None:
-            given += 1
-            hits += found.low <= true <= found.high
-    return [hits / given if given else np.nan, given / runs]
+    return _covered(true, [expected_cost(world.draw(n, rng), costs=costs).cost for _ in range(runs)])
 
 
 def threshold(world: World, n: int, runs: int, rng: np.random.Generator) -> list[float]:
     """Return the same of the best threshold."""
     target = 0.02 if world == RARE else 0.1
     true = 1 / (1 + np.exp(-world.slope * np.log(target / (1 - target))))
-    hits = given = 0
-    for _ in range(runs):
-        found = best_threshold(world.draw(n, rng), threshold=target)
-        if found.low is not None and found.high is not None:
-            given += 1
-            hits += found.low <= true <= found.high
-    return [hits / given if given else np.nan, given / runs]
+    return _covered(true, [best_threshold(world.draw(n, rng), threshold=target) for _ in range(runs)])
+
+
+def _covered(true: float, found: Sequence[Any]) -> list[float]:
+    """Return the share of limits that contain the true value, and in how many runs there are limits."""
+    hits = [one.low <= true <= one.high for one in found if one.low is not None and one.high is not None]
+    return [float(np.mean(hits)) if hits else np.nan, len(hits) / len(found)]
 
 
 def base_rates(rate: float, n: int, runs: int, rng: np.random.Generator) -> list[float]:
@@ -126,7 +131,7 @@ def labelled_base_rates(old: float, new: float, n: int, m: int, runs: int, rng: 
         share = min(max(float(labels.mean()), 0.5 / n), 1 - 0.5 / n)
         for factor in (1.0, 1.25):
             here, there = (1 / (1 + np.exp(-factor * z)) for z in (p, q))
-            found = estimate_base_rates(there, _unlabelled(here))
+            found = estimate_base_rates(there, binary(here, np.zeros(n, dtype=bool)))  # Unlabelled.
             if found.low is None or found.high is None:
                 raise ValueError(found.reason)
             covered = float(found.low[1] <= new <= found.high[1])
@@ -143,12 +148,6 @@ def _normal_scores(rate: float, old: float, n: int, rng: np.random.Generator) ->
     """Return log-odds that are right at the old base rate, and labels of rows with another."""
     labels = rng.random(n) < rate
     return 1.5 * (rng.standard_normal(n) + 1.5 * labels) - 1.125 + np.log(old / (1 - old)), labels
-
-
-def _unlabelled(positive: FloatArray) -> Predictions:
-    return Predictions._trusted(  # noqa: SLF001 (labels are not looked at)
-        np.column_stack([1 - positive, positive]), np.zeros(len(positive), np.int64), np.ones(len(positive)), (0, 1)
-    )
 
 
 SHARES = {(60, 30, 10): (200, 1000), (98, 1, 1): (200, 1000), (40, 20, 10, 10, 10, 10): (500,)}
@@ -180,11 +179,12 @@ def _shares_covered(percent: tuple[int, ...], n: int, factor: float, rng: np.ran
 
 Answers = tuple[FloatArray, BoolArray]
 FIVE, SHARES_OF_FIVE = np.array([0.99, 0.95, 0.9, 0.8, 0.6]), np.array([0.2, 0.3, 0.25, 0.15, 0.1])
+ERRORS_OF_FIVE = np.array([0.02, 0.04, 0.08, 0.2, 0.4])
 
 
 def _five(n: int, rng: np.random.Generator) -> Answers:
     which = rng.choice(5, n, p=SHARES_OF_FIVE)
-    return FIVE[which], rng.random(n) < np.array([0.02, 0.04, 0.08, 0.2, 0.4])[which]
+    return FIVE[which], rng.random(n) < ERRORS_OF_FIVE[which]
 
 
 def _uniform(error: Callable[[FloatArray], FloatArray]) -> Callable[[int, np.random.Generator], Answers]:
@@ -219,12 +219,6 @@ ANSWERS: dict[str, Callable[[int, np.random.Generator], Answers]] = {
 AREAS = (AURC(), ExcessAURC(), AUGRC())
 
 
-def _answered(c: FloatArray, wrong: BoolArray) -> Predictions:
-    return Predictions._trusted(  # noqa: SLF001 (small draws would warn)
-        np.column_stack([1 - c, c]), (~wrong).astype(np.int64), np.ones(len(c)), ("wrong", "right")
-    )
-
-
 def areas(world: str, n: int, runs: int, rng: np.random.Generator) -> list[float]:
     """Return how often limits of areas contain the true ones, and in how many runs there are limits.
 
@@ -236,13 +230,13 @@ def areas(world: str, n: int, runs: int, rng: np.random.Generator) -> list[float
         return np.asarray(0.5 * c + 0.5 * rng.random(len(c)))
 
     c, wrong = draw(N_TRUE // 4, rng)
-    large, other = _answered(c, wrong), _answered(noisier(c), wrong)
+    large, other = answered(c, wrong), answered(noisier(c), wrong)
     true = np.array([metric(large) for metric in AREAS])
     more = AURC()(other) - true[0]
     hits, given, differ, of_differ = np.zeros(3), 0, 0, 0
     for _ in range(runs):
         c, wrong = draw(n, rng)
-        p, q = _answered(c, wrong), _answered(noisier(c), wrong)
+        p, q = answered(c, wrong), answered(noisier(c), wrong)
         found = [known_interval(p, m, m(p), 0.95, Bootstrap(1), rng, null=None) for m in AREAS]
         low = np.array([np.nan if f is None or f.low is None else f.low for f in found])
         high = np.array([np.nan if f is None or f.high is None else f.high for f in found])

@@ -5,13 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant import Predictions
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.decisions import coverage_at_risk
-
-FEW = np.array([0.99, 0.95, 0.9, 0.8, 0.6])
-SHARES = np.array([0.2, 0.3, 0.25, 0.15, 0.1])
-ERRORS = np.array([0.02, 0.04, 0.08, 0.2, 0.4])
+from studies.decisions.covering import ERRORS_OF_FIVE, FIVE, SHARES_OF_FIVE, answered
 
 
 class Kept(NamedTuple):
@@ -36,13 +32,14 @@ def continuous(n: int, max_risk: float, delta: float, runs: int, rng: np.random.
 
 def discrete(n: int, max_risk: float, delta: float, runs: int, rng: np.random.Generator) -> Kept:
     """Five confidences, as language models say them."""
-    true = dict(zip(FEW.tolist(), (np.cumsum(SHARES * ERRORS) / np.cumsum(SHARES)).tolist(), strict=True))
-    reached = zip(np.cumsum(SHARES).tolist(), true.values(), strict=True)
+    shares = np.cumsum(SHARES_OF_FIVE)
+    true = dict(zip(FIVE.tolist(), (np.cumsum(SHARES_OF_FIVE * ERRORS_OF_FIVE) / shares).tolist(), strict=True))
+    reached = zip(shares.tolist(), true.values(), strict=True)
     best = max((share for share, risk in reached if risk <= max_risk), default=0.0)
     found = []
     for _ in range(runs):
-        which = np.sort(rng.choice(5, n, p=SHARES))
-        found.append(_one(FEW[which], rng.random(n) < ERRORS[which], max_risk, delta, true.__getitem__))
+        which = np.sort(rng.choice(5, n, p=SHARES_OF_FIVE))
+        found.append(_one(FIVE[which], rng.random(n) < ERRORS_OF_FIVE[which], max_risk, delta, true.__getitem__))
     return _kept(found, best)
 
 
@@ -54,10 +51,7 @@ def _kept(found: list[list[float]], best: float) -> Kept:
 def _one(c: FloatArray, wrong: BoolArray, max_risk: float, delta: float, true: Callable[[float], float]) -> list[float]:
     """Return whether the promise is broken, and the coverage, of both rules; confidences descend."""
     n = len(c)
-    p = Predictions._trusted(  # noqa: SLF001 (small draws would warn)
-        np.column_stack([1 - c, c]), (~wrong).astype(np.int64), np.ones(n), ("wrong", "right")
-    )
-    kept = coverage_at_risk(p, max_risk=max_risk, confidence=1 - delta)
+    kept = coverage_at_risk(answered(c, wrong), max_risk=max_risk, confidence=1 - delta)
     last = np.append(c[1:] != c[:-1], True)
     good = np.flatnonzero(last & (np.cumsum(wrong) <= max_risk * np.arange(1, n + 1)))
     naive = float(c[good[-1]]) if len(good) else None
