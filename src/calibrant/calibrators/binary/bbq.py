@@ -19,6 +19,7 @@ NEGLIGIBLE = 1e-17
 """A model with a smaller weight does not change a sum of weights near 1."""
 
 
+@dataclass(eq=False, repr=False)
 class BBQ(BinaryCalibrator):
     r"""Bayesian binning into quantiles: an average over histograms, each weighted by its evidence.
 
@@ -63,19 +64,16 @@ class BBQ(BinaryCalibrator):
     ([1], [0.5])
     """
 
+    spread: float = 10.0
+    strength: float = 2.0
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "binning"
     n_parameters = "of the order of n^(2/3)"
     data_efficiency = "medium"
     expressiveness = "high"
     use_when = "The map need not be monotone and there are thousands of rows."
     rules = (Rule(("edges_", "probabilities_"), partial(are_steps, more=-1, rising=False), STEPS),)
-
-    def __init__(
-        self, spread: float = 10.0, strength: float = 2.0, scores: Literal["probs", "logits"] = "probs"
-    ) -> None:
-        self.spread = spread
-        self.strength = strength
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn the average of the histograms."""

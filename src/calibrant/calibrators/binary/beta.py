@@ -1,5 +1,6 @@
 """Beta calibration."""
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from calibrant.calibrators.rules import Rule, are_finite, are_not_negative
 from calibrant.exceptions import InputError
 
 
+@dataclass(eq=False, repr=False)
 class BetaCalibration(LogisticCalibrator):
     r"""Beta calibration: exact if the scores of each class follow a beta distribution.
 
@@ -51,6 +53,9 @@ class BetaCalibration(LogisticCalibrator):
     [0.333, 0.5, 0.667]
     """
 
+    parameters: Literal["abm", "am", "ab"] = "abm"
+    scores: Literal["probs", "logits"] = "probs"
+
     n_parameters = "3"
     data_efficiency = "high"
     expressiveness = "medium"
@@ -59,12 +64,6 @@ class BetaCalibration(LogisticCalibrator):
         Rule(("a_", "b_"), are_not_negative, "must not be negative"),
         Rule(("c_",), are_finite, "must be finite"),
     )
-
-    def __init__(
-        self, parameters: Literal["abm", "am", "ab"] = "abm", scores: Literal["probs", "logits"] = "probs"
-    ) -> None:
-        self.parameters = parameters
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn a, b and c."""

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -140,6 +141,7 @@ def _ranks_raw(scores: object, members: Sequence[Calibrator]) -> bool:
     return scores != RAW_LOGITS or all(member.scores == "raw" for member in members)
 
 
+@dataclass(eq=False, repr=False)
 class OneVsRest(Lifted):
     """Fit a binary calibrator to each class against the rest, and normalise the rows.
 
@@ -173,6 +175,10 @@ class OneVsRest(Lifted):
     (4, 3)
     """
 
+    calibrator: BinaryCalibrator
+    score: Score = "probability"
+    scores: Literal["probs", "logits", "raw-logits"] = "probs"
+
     preserves_argmax = False
     use_when = "The classes are miscalibrated in different ways and each has many rows."
     accepts_raw_logits = True
@@ -180,16 +186,6 @@ class OneVsRest(Lifted):
         Rule(("calibrators_",), are_calibrators, "must be calibrators"),
         Rule(("scores", "calibrators_"), _ranks_raw, "must agree: raw logits are raw scores of every class"),
     )
-
-    def __init__(
-        self,
-        calibrator: BinaryCalibrator,
-        score: Score = "probability",
-        scores: Literal["probs", "logits", "raw-logits"] = "probs",
-    ) -> None:
-        self.calibrator = calibrator
-        self.score = score
-        self.scores = scores
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the inner calibrator

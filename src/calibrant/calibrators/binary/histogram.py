@@ -1,5 +1,6 @@
 """Histogram binning."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Self
 
@@ -15,6 +16,7 @@ from calibrant.calibrators.rules import STEPS, Rule, are_steps
 from calibrant.counts import Smoothing, as_smoothing
 
 
+@dataclass(eq=False, repr=False)
 class HistogramBinning(BinaryCalibrator):
     """Replace every probability by the share of class 1 in its bin.
 
@@ -48,22 +50,16 @@ class HistogramBinning(BinaryCalibrator):
     [0.25, 1.0]
     """
 
+    bins: Binning = EqualWidth()
+    smoothing: Smoothing | None = None
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "binning"
     n_parameters = "number of bins"
     data_efficiency = "low"
     expressiveness = "medium"
     use_when = "A few fixed probabilities are needed, which can be listed in a table."
     rules = (Rule(("edges_", "probabilities_"), partial(are_steps, more=1, rising=False), STEPS),)
-
-    def __init__(
-        self,
-        bins: Binning = EqualWidth(),
-        smoothing: Smoothing | None = None,
-        scores: Literal["probs", "logits"] = "probs",
-    ) -> None:
-        self.bins = bins
-        self.smoothing = smoothing
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn the share of class 1 in every bin."""

@@ -1,5 +1,6 @@
 """The convex hull of the ROC curve as a calibration map."""
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 from calibrant.counts import Smoothing, as_smoothing
 
 
+@dataclass(eq=False, repr=False)
 class ROCConvexHull(BinaryCalibrator):
     r"""Map every score to the probability of its segment on the convex hull of the ROC curve.
 
@@ -57,6 +59,10 @@ class ROCConvexHull(BinaryCalibrator):
     [0.25, 0.625, 0.75]
     """
 
+    smoothing: Smoothing | None = None
+    merge_equal: bool = True
+    scores: Literal["probs", "logits", "raw"] = "probs"
+
     kind = "isotonic"
     n_parameters = "up to n"
     data_efficiency = "low"
@@ -64,16 +70,6 @@ class ROCConvexHull(BinaryCalibrator):
     use_when = "The scores come from a ranker, on an unknown scale."
     accepts_raw = True
     rules = (Rule(("lower_", "upper_", "probabilities_"), are_steps, RISING_STEPS),)
-
-    def __init__(
-        self,
-        smoothing: Smoothing | None = None,
-        merge_equal: bool = True,
-        scores: Literal["probs", "logits", "raw"] = "probs",
-    ) -> None:
-        self.smoothing = smoothing
-        self.merge_equal = merge_equal
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn the segments."""

@@ -1,5 +1,6 @@
 """Isotonic regression: the optimal non-decreasing map from scores to probabilities."""
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ SMALLEST_STEP = 1e-290
 """A slope over a smaller step than this could overflow."""
 
 
+@dataclass(eq=False, repr=False)
 class IsotonicCalibration(BinaryCalibrator):
     r"""The non-decreasing map with the least squared error on the fitted rows.
 
@@ -54,6 +56,9 @@ class IsotonicCalibration(BinaryCalibrator):
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
 
+    centred: bool = False
+    scores: Literal["probs", "logits", "raw"] = "probs"
+
     kind = "isotonic"
     n_parameters = "up to 2n"
     data_efficiency = "low"
@@ -61,10 +66,6 @@ class IsotonicCalibration(BinaryCalibrator):
     use_when = "There are thousands of rows and the scores rank well, on any scale."
     accepts_raw = True
     rules = (Rule(("scores_", "probabilities_"), are_steps, RISING_STEPS),)
-
-    def __init__(self, centred: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
-        self.centred = centred
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn the map."""

@@ -1,6 +1,7 @@
 """Platt scaling and quadratic scaling: linear and quadratic logistic regression on the log-odds."""
 
 import warnings
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -44,6 +45,7 @@ class LogisticCalibrator(BinaryCalibrator):
         )
 
 
+@dataclass(eq=False, repr=False)
 class PlattScaling(LogisticCalibrator):
     r"""Logistic regression on the log-odds, or on a ranker's scores.
 
@@ -82,16 +84,15 @@ class PlattScaling(LogisticCalibrator):
     [0.333, 0.667]
     """
 
+    smooth_targets: bool = False
+    scores: Literal["probs", "logits", "raw"] = "probs"
+
     n_parameters = "2"
     data_efficiency = "high"
     expressiveness = "low"
     use_when = "There are two classes and few rows, or a ranker's scores must become probabilities."
     accepts_raw = True
     rules = (Rule(("slope_", "intercept_"), are_finite, "must be finite"),)
-
-    def __init__(self, smooth_targets: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
-        self.smooth_targets = smooth_targets
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn slope and intercept."""
@@ -132,6 +133,7 @@ class PlattScaling(LogisticCalibrator):
         return scores
 
 
+@dataclass(eq=False, repr=False)
 class QuadraticScaling(LogisticCalibrator):
     r"""Logistic regression on the log-odds and their square.
 
@@ -174,6 +176,9 @@ class QuadraticScaling(LogisticCalibrator):
     [0.25, 0.5, 0.8]
     """
 
+    monotone: bool = True
+    scores: Literal["probs", "logits"] = "probs"
+
     n_parameters = "3"
     data_efficiency = "high"
     expressiveness = "medium"
@@ -182,10 +187,6 @@ class QuadraticScaling(LogisticCalibrator):
         Rule(("coef_",), lambda c: len(vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
         Rule(("range_",), lambda r: len(vector(r)) == 2 and np.isfinite(r).all() and is_rising(r), "must be a range"),
     )
-
-    def __init__(self, monotone: bool = True, scores: Literal["probs", "logits"] = "probs") -> None:
-        self.monotone = monotone
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn the parabola."""

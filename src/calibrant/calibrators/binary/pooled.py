@@ -1,5 +1,6 @@
 """One binary map shared by all classes, and isotonic regression for more than two classes."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from calibrant.calibrators.fitting.log_odds import Score, class_scores, score_op
 from calibrant.calibrators.inputs import RAW_LOGITS
 
 
+@dataclass(eq=False, repr=False)
 class Pooled(Lifted):
     r"""Fit one binary calibrator to the probabilities of all classes together, and normalise the rows.
 
@@ -55,12 +57,11 @@ class Pooled(Lifted):
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
+    calibrator: BinaryCalibrator
+    scores: Literal["probs", "logits"] = "probs"
+
     preserves_argmax = True
     use_when = "The predicted class must not change and a temperature is not flexible enough."
-
-    def __init__(self, calibrator: BinaryCalibrator, scores: Literal["probs", "logits"] = "probs") -> None:
-        self.calibrator = calibrator
-        self.scores = scores
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the inner calibrator

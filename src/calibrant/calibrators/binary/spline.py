@@ -155,6 +155,7 @@ def _roughness(knots: FloatArray) -> FloatArray:
     return sum(share * side.T @ (widths * side) for share, side in ((1 / 6, left), (4 / 6, middle), (1 / 6, right)))
 
 
+@dataclass(eq=False, repr=False)
 class SplineCalibration(LogisticCalibrator):
     r"""A natural cubic spline from log-odds to calibrated log-odds, with smoothing chosen by the data.
 
@@ -210,25 +211,17 @@ class SplineCalibration(LogisticCalibrator):
     [0.1, 0.5]
     """
 
+    n_knots: int = 12
+    smoothing: float | Literal["reml"] = "reml"
+    prior_weight: float = 4.0
+    monotone: bool = True
+    scores: Literal["probs", "logits"] = "probs"
+
     n_parameters = "number of knots"
     data_efficiency = "medium"
     expressiveness = "high"
     use_when = "There are a thousand rows or more and the map should be smooth."
     rules = (Rule(("knots_", "values_"), is_curve, CURVE),)
-
-    def __init__(
-        self,
-        n_knots: int = 12,
-        smoothing: float | Literal["reml"] = "reml",
-        prior_weight: float = 4.0,
-        monotone: bool = True,
-        scores: Literal["probs", "logits"] = "probs",
-    ) -> None:
-        self.n_knots = n_knots
-        self.smoothing = smoothing
-        self.prior_weight = prior_weight
-        self.monotone = monotone
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn the curve."""

@@ -1,5 +1,6 @@
 """Venn-Abers prediction: isotonic regression with the new row labelled 0, and labelled 1."""
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from calibrant.calibrators.fitting.log_odds import class_scores, log_odds_of_two
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 
 
+@dataclass(eq=False, repr=False)
 class VennAbers(BinaryCalibrator):
     r"""Two probabilities per row, one of which is calibrated, and the best single probability between them.
 
@@ -58,6 +60,8 @@ class VennAbers(BinaryCalibrator):
     ([0.0, 0.5], [0.5, 1.0])
     """
 
+    scores: Literal["probs", "logits", "raw"] = "probs"
+
     kind = "isotonic"
     n_parameters = "up to 2n"
     data_efficiency = "medium"
@@ -68,9 +72,6 @@ class VennAbers(BinaryCalibrator):
         Rule(("lower_scores_", "lower_"), are_steps, RISING_STEPS),
         Rule(("upper_scores_", "upper_"), are_steps, RISING_STEPS),
     )
-
-    def __init__(self, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
-        self.scores = scores
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn both step functions."""

@@ -1,6 +1,7 @@
 """Compositions: one calibrator after another, also by name."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from calibrant._border.types import FloatArray, IntArray
@@ -20,6 +21,7 @@ def _starts_raw(scores: object, stages: Sequence[Calibrator]) -> bool:
     return [stage.scores == RAW_LOGITS for stage in stages] == [scores == RAW_LOGITS] + [False] * (len(stages) - 1)
 
 
+@dataclass(eq=False, repr=False)
 class Compose(WithMembers):
     """Apply calibrators one after another.
 
@@ -63,6 +65,9 @@ class Compose(WithMembers):
     True
     """
 
+    stages: Sequence[Calibrator]
+    scores: Literal["probs", "logits", "raw-logits"] = "probs"
+
     kind = "composition"
     use_when = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
     list_name = "stages"
@@ -70,12 +75,6 @@ class Compose(WithMembers):
         Rule(("stages_",), are_calibrators, "must be calibrators"),
         Rule(("scores", "stages_"), _starts_raw, "must agree: only the first stage takes raw logits, if any does"),
     )
-
-    def __init__(
-        self, stages: Sequence[Calibrator], scores: Literal["probs", "logits", "raw-logits"] = "probs"
-    ) -> None:
-        self.stages = stages
-        self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         stages = self._fresh_members()

@@ -1,6 +1,7 @@
 """Ensembles: the optimal weighted mean of the probabilities of several calibrators."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ def _mixture(members: Sequence[object], weights: object) -> bool:
 MIXTURE = Rule(("calibrators_", "weights_"), _mixture, "must be calibrators, with shares that sum to 1")
 
 
+@dataclass(eq=False, repr=False)
 class Ensemble(WithMembers):
     r"""Mix the probabilities of several calibrators with the weights that minimise the loss.
 
@@ -79,17 +81,14 @@ class Ensemble(WithMembers):
     [0.625, 0.375]
     """
 
+    calibrators: Sequence[Calibrator]
+    loss: Loss = "nll"
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "ensemble"
     use_when = "Several calibrators are candidates: their best mixture is hardly ever worse than one."
     list_name = "calibrators"
     rules = (MIXTURE,)
-
-    def __init__(
-        self, calibrators: Sequence[Calibrator], loss: Loss = "nll", scores: Literal["probs", "logits"] = "probs"
-    ) -> None:
-        self.calibrators = calibrators
-        self.loss = loss
-        self.scores = scores
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the members

@@ -1,6 +1,7 @@
 """Stacked calibration: the mixture of calibrators with the best out-of-fold predictions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
@@ -49,6 +50,7 @@ class Mixed(NamedTuple):
         return self.map.transform(mixture(self.weights[used].tolist(), (log_probs[place] for place in used)))
 
 
+@dataclass(eq=False, repr=False)
 class StackedCalibration(WithMembers):
     r"""Mix the probabilities of several calibrators with the weights that are best on out-of-fold predictions.
 
@@ -124,6 +126,12 @@ class StackedCalibration(WithMembers):
     [0.625, 0.375]
     """
 
+    calibrators: Sequence[Calibrator] | None = None
+    keep_argmax: bool = False
+    n_folds: int | None = None
+    prior: float = 200.0
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "ensemble"
     n_parameters = "those of its members, their weights, and 8"
     data_efficiency = "high"
@@ -134,20 +142,6 @@ class StackedCalibration(WithMembers):
         MIXTURE,
         Rule(("map_",), lambda m: isinstance(m, (Identity, OrderPreserving)), "must be an increasing map"),
     )
-
-    def __init__(
-        self,
-        calibrators: Sequence[Calibrator] | None = None,
-        keep_argmax: bool = False,
-        n_folds: int | None = None,
-        prior: float = 200.0,
-        scores: Literal["probs", "logits"] = "probs",
-    ) -> None:
-        self.calibrators = calibrators
-        self.keep_argmax = keep_argmax
-        self.n_folds = n_folds
-        self.prior = prior
-        self.scores = scores
 
     @property
     def use_when(self) -> str:  # type: ignore[override]  # depends on a setting

@@ -1,6 +1,7 @@
 """Compositions of calibrators of predictive distributions, and their table of names."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from calibrant._core.progress import told
 from calibrant.calibrators.estimator import clone
@@ -15,6 +16,7 @@ def _are_stages(stages: object) -> bool:
     return isinstance(stages, list) and len(stages) > 0 and all(isinstance(s, ForecastCalibrator) for s in stages)
 
 
+@dataclass(eq=False, repr=False)
 class ForecastCompose(ForecastCalibrator):
     """Apply calibrators of predictive distributions one after another.
 
@@ -37,12 +39,11 @@ class ForecastCompose(ForecastCalibrator):
     ForecastCompose(stages=[ShiftScaling(), PITMap()])
     """
 
+    stages: Sequence[ForecastCalibrator]
+
     n_parameters = "those of the stages"
     use_when = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
     rules = (Rule(("stages_",), _are_stages, "must be calibrators of forecasts"),)
-
-    def __init__(self, stages: Sequence[ForecastCalibrator]) -> None:
-        self.stages = stages
 
     @property
     def accepts(self) -> str:  # type: ignore[override]  # of the first stage

@@ -1,6 +1,7 @@
 """Prediction intervals with guaranteed coverage, whatever the quality of the forecasts."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -73,6 +74,7 @@ def _thresholds(groups: NDArray[np.str_], thresholds: FloatArray, ranks: IntArra
     return n > 0 and names == sorted(set(names)) and counts and thresholds.shape in ((n, 1), (n, 2))
 
 
+@dataclass(eq=False, repr=False)
 class ConformalIntervals(Conformal):
     r"""Prediction intervals by split-conformal prediction, for all rows together or per group.
 
@@ -133,22 +135,14 @@ class ConformalIntervals(Conformal):
     ([2.0], [18.0])
     """
 
+    level: float = 0.9
+    score: Literal["normalised", "absolute", "quantiles", "pit"] = "normalised"
+    tails: Literal["joint", "each"] = "joint"
+    guarantee_of: Literal["average", "confidence"] = "average"
+    confidence: float = 0.95
+
     use_when = "Intervals of one level with a guarantee are needed, not the whole distribution."
     rules = (Rule(("groups_", "thresholds_", "ranks_", "n_fitted_"), _thresholds, "must be one entry per group"),)
-
-    def __init__(
-        self,
-        level: float = 0.9,
-        score: Literal["normalised", "absolute", "quantiles", "pit"] = "normalised",
-        tails: Literal["joint", "each"] = "joint",
-        guarantee_of: Literal["average", "confidence"] = "average",
-        confidence: float = 0.95,
-    ) -> None:
-        self.level = level
-        self.score = score
-        self.tails = tails
-        self.guarantee_of = guarantee_of
-        self.confidence = confidence
 
     @property
     def guarantee(self) -> Guarantee:  # type: ignore[override]  # by what was fitted

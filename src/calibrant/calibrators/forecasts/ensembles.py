@@ -1,5 +1,6 @@
 """Calibrators of ensemble forecasts, and of quantile forecasts."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
 
 
+@dataclass(eq=False, repr=False)
 class EnsembleInflation(ForecastCalibrator):
     r"""Shift the members of each ensemble, and multiply their distances from their mean by one factor.
 
@@ -59,6 +61,8 @@ class EnsembleInflation(ForecastCalibrator):
     ([7.0], 3.0)
     """
 
+    score: Literal["crps", "moments"] = "crps"
+
     n_parameters = "1 + d"
     accepts = "ensemble"
     least_rows = 20
@@ -68,9 +72,6 @@ class EnsembleInflation(ForecastCalibrator):
         Rule(("shift_",), lambda a: len(vector(a)) > 0 and np.isfinite(a).all(), "must be finite numbers"),
         FACTOR,
     )
-
-    def __init__(self, score: Literal["crps", "moments"] = "crps") -> None:
-        self.score = score
 
     def _fit(self, forecasts: Forecasts) -> None:
         check_option(self.score, "score", "crps", "moments")
@@ -118,6 +119,7 @@ def _shifts(levels: FloatArray, shifts: FloatArray) -> bool:
     return are_levels(levels) and len(vector(shifts)) == len(levels) >= 2
 
 
+@dataclass(eq=False, repr=False)
 class QuantileShift(ForecastCalibrator):
     r"""Shift each column of quantiles such that it covers its level.
 
@@ -153,14 +155,13 @@ class QuantileShift(ForecastCalibrator):
     [3.0, 3.0, 6.0]
     """
 
+    outward: bool = False
+
     n_parameters = "one per level"
     accepts = "quantiles"
     guarantee = "marginal coverage"
     use_when = "The forecasts are columns of quantiles."
     rules = (Rule(("levels_", "shifts_"), _shifts, "must be ascending levels, with one shift each"),)
-
-    def __init__(self, outward: bool = False) -> None:
-        self.outward = outward
 
     def _fit(self, forecasts: Forecasts) -> None:
         law = _as_quantiles(forecasts.distribution)

@@ -1,5 +1,6 @@
 """A map of predicted probabilities, learnt from the probability integral transforms of the targets."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ LEAST, LARGEST = 1e-12, 1.0 - 1e-12
 """Transforms are limited to this range: closer to 1, floats have too few digits for a map."""
 
 
+@dataclass(eq=False, repr=False)
 class PITMap(ForecastCalibrator):
     r"""Replace the distribution functions F by R(F), where R is the distribution of the transforms F(y).
 
@@ -66,6 +68,8 @@ class PITMap(ForecastCalibrator):
     ([0.3, 0.6, 0.7], [0.25, 0.5, 0.75])
     """
 
+    knots: Literal["few", "all"] | int = "few"
+
     n_parameters = "10 or one per row"
     accepts = "continuous"
     least_rows = 200
@@ -73,9 +77,6 @@ class PITMap(ForecastCalibrator):
     rules = (
         Rule(("levels_", "shares_"), are_levels, "must have the same length and be strictly increasing within (0, 1)"),
     )
-
-    def __init__(self, knots: Literal["few", "all"] | int = "few") -> None:
-        self.knots = knots
 
     def _fit(self, forecasts: Forecasts) -> None:
         if isinstance(self.knots, str) and self.knots not in ("few", "all"):

@@ -1,6 +1,7 @@
 """Calibrators that multiply the spread of all distributions by one factor, and optionally shift them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -50,6 +51,7 @@ class UnchangedForecasts(ForecastCalibrator):
         return distribution
 
 
+@dataclass(eq=False, repr=False)
 class SpreadScaling(ForecastCalibrator):
     r"""Multiply the spread of every distribution by one factor, about its mean.
 
@@ -84,14 +86,13 @@ class SpreadScaling(ForecastCalibrator):
     (3.0, [6.0])
     """
 
+    score: Score = "log"
+
     n_parameters = "1"
     keeps_mean = keeps_median = True
     least_rows = 20
     use_when = "Distributions are too narrow or too wide by the same factor, or there are few rows."
     rules = (FACTOR,)
-
-    def __init__(self, score: Score = "log") -> None:
-        self.score = score
 
     @property
     def accepts(self) -> str:  # type: ignore[override]  # by the score
@@ -114,6 +115,7 @@ class SpreadScaling(ForecastCalibrator):
         return scaled(distribution, self.factor_)
 
 
+@dataclass(eq=False, repr=False)
 class ShiftScaling(ForecastCalibrator):
     r"""Shift every distribution, and multiply its spread by one factor.
 
@@ -151,13 +153,12 @@ class ShiftScaling(ForecastCalibrator):
     [50.0]
     """
 
+    shift: Literal["spread", "constant"] = "spread"
+    score: Score = "log"
+
     n_parameters = "2"
     use_when = "Distributions are biased to one side, besides being too narrow or too wide."
     rules = (SHIFT, FACTOR)
-
-    def __init__(self, shift: Literal["spread", "constant"] = "spread", score: Score = "log") -> None:
-        self.shift = shift
-        self.score = score
 
     @property
     def accepts(self) -> str:  # type: ignore[override]  # by the score

@@ -1,5 +1,7 @@
 """Replace distributions by Student's t-distributions with tails as heavy as those of the errors."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from calibrant._border.types import FloatArray
@@ -21,6 +23,7 @@ BOUNDS = ((-3.0, 3.0), (-6.0, 3.0), (-4.0, 9.0))
 """Bounds of the shift and of the logarithm of the factor, both relative to the normal fit, and of ln (nu - 1)."""
 
 
+@dataclass(eq=False, repr=False)
 class StudentScaling(ForecastCalibrator):
     r"""Replace every distribution by a Student's t-distribution with tails as heavy as those of the errors.
 
@@ -51,14 +54,13 @@ class StudentScaling(ForecastCalibrator):
     (0.5, 2, 4)
     """
 
+    shift: bool = True
+
     n_parameters = "3"
     accepts = "spread"
     least_rows = 200
     use_when = "Errors have heavier tails than the distributions, in particular if there are outliers."
     rules = (SHIFT, FACTOR, Rule(("df_",), lambda df: df > 1, "must exceed 1"))
-
-    def __init__(self, shift: bool = True) -> None:
-        self.shift = shift
 
     @property
     def keeps_mean(self) -> bool:  # type: ignore[override]  # by the setting

@@ -1,5 +1,6 @@
 """Conformal intervals under covariate shift: new rows whose inputs have another distribution."""
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ def _scored(scores: FloatArray, ratios: FloatArray) -> bool:
     return scores.shape in ((len(ratios), 1), (len(ratios), 2)) and bool(vector(ratios).min() > 0)
 
 
+@dataclass(eq=False, repr=False)
 class WeightedConformalIntervals(Conformal):
     r"""Prediction intervals under covariate shift, by weighted conformal prediction.
 
@@ -55,19 +57,13 @@ class WeightedConformalIntervals(Conformal):
     [9.0, inf]
     """
 
+    level: float = 0.9
+    score: Literal["normalised", "absolute", "quantiles", "pit"] = "normalised"
+    tails: Literal["joint", "each"] = "joint"
+
     guarantee = "marginal coverage"
     use_when = "New rows differ from those of the fit only in x, with a known ratio of densities."
     rules = (Rule(("scores_", "ratios_"), _scored, "must be scores, with one positive ratio each"),)
-
-    def __init__(
-        self,
-        level: float = 0.9,
-        score: Literal["normalised", "absolute", "quantiles", "pit"] = "normalised",
-        tails: Literal["joint", "each"] = "joint",
-    ) -> None:
-        self.level = level
-        self.score = score
-        self.tails = tails
 
     def fit(self, forecasts: Forecasts, ratios: object = None) -> Self:
         """Compute and store the scores of the rows.

@@ -1,6 +1,7 @@
 """Vector and matrix scaling and Dirichlet calibration: an affine map of the log-probabilities, then softmax."""
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -85,15 +86,15 @@ def as_matrix(diagonal: FloatArray) -> FloatArray:
     return np.column_stack([np.diag(diagonal[:, 0]), diagonal[:, 1]])
 
 
+@dataclass(eq=False, repr=False)
 class LikelihoodScaling(AffineScaling):
     """Base of vector and matrix scaling: maximum likelihood, on log-probabilities or raw logits."""
 
+    max_iter: int = 100
+    scores: Literal["probs", "logits", "raw-logits"] = "probs"
+
     accepts_raw_logits = True
     sensitive_to_zeros = True
-
-    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
-        self.max_iter = max_iter
-        self.scores = scores
 
 
 class VectorScaling(LikelihoodScaling):
@@ -200,6 +201,7 @@ class MatrixScaling(LikelihoodScaling):
         self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), n_classes, centre, unit)
 
 
+@dataclass(eq=False, repr=False)
 class DirichletCalibration(AffineScaling):
     r"""Matrix scaling with a penalty: the calibration map of Dirichlet distributed probabilities.
 
@@ -242,27 +244,18 @@ class DirichletCalibration(AffineScaling):
     well-calibrated multi-class probabilities with Dirichlet calibration", NeurIPS 2019.
     """
 
+    penalty: Literal["odir", "l2"] = "odir"
+    strength: float = 0.1
+    intercept_strength: float | None = None
+    normalisation: Literal["sum", "mean"] = "sum"
+    max_iter: int = 100
+    scores: Literal["probs", "logits"] = "probs"
+
     n_parameters = "K^2 + K"
     data_efficiency = "medium"
     expressiveness = "high"
     use_when = "With few classes, and enough rows to choose the strength by cross-validation."
     sensitive_to_zeros = True
-
-    def __init__(
-        self,
-        penalty: Literal["odir", "l2"] = "odir",
-        strength: float = 0.1,
-        intercept_strength: float | None = None,
-        normalisation: Literal["sum", "mean"] = "sum",
-        max_iter: int = 100,
-        scores: Literal["probs", "logits"] = "probs",
-    ) -> None:
-        self.penalty = penalty
-        self.strength = strength
-        self.intercept_strength = intercept_strength
-        self.normalisation = normalisation
-        self.max_iter = max_iter
-        self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         scores = floored(log_probs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ def _all_maps_of_lines(layers: Sequence[object]) -> bool:
     )
 
 
+@dataclass(eq=False, repr=False)
 class DeepOrderPreserving(WarmStartCalibrator):
     r"""Apply strictly increasing, piecewise linear maps to the log-probabilities of a row, one after another.
 
@@ -74,28 +76,19 @@ class DeepOrderPreserving(WarmStartCalibrator):
     [[0.2, 0.7, 0.1]]
     """
 
+    layers: int = 8
+    segments: int = 8
+    smoothness: float = 10.0
+    max_iter: int = 100
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "parametric"
     preserves_argmax = True
     data_efficiency = "high"
     expressiveness = "medium"
     use_when = "No ranking may change, and no single temperature fits both high and low confidence."
     sensitive_to_zeros = True
-    layers_: list[OrderPreserving]
     rules = (Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),)
-
-    def __init__(
-        self,
-        layers: int = 8,
-        segments: int = 8,
-        smoothness: float = 10.0,
-        max_iter: int = 100,
-        scores: Literal["probs", "logits"] = "probs",
-    ) -> None:
-        self.layers = layers
-        self.segments = segments
-        self.smoothness = smoothness
-        self.max_iter = max_iter
-        self.scores = scores
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # depends on the settings
@@ -106,7 +99,7 @@ class DeepOrderPreserving(WarmStartCalibrator):
         """Learn the layers; the search for each starts at the same layer of `near`, if there is one."""
         check_count(self.layers, "layers")
         known = [] if near is None else near.layers_
-        self.layers_ = []
+        self.layers_: list[OrderPreserving] = []
         gain = np.inf
         while len(self.layers_) < self.layers and gain >= LEAST_GAIN:
             with portion(len(self.layers_), self.layers):

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -31,6 +32,7 @@ _FIRST_STRIDE, _LAST_STRIDE = 1 / 16, 1e-9
 _ROUNDING = 1e-14
 
 
+@dataclass(eq=False, repr=False)
 class EnsembleTemperatureScaling(Calibrator):
     r"""Mix temperature-scaled, unchanged and uniform probabilities.
 
@@ -77,6 +79,10 @@ class EnsembleTemperatureScaling(Calibrator):
     [[0.8, 0.1, 0.1]]
     """
 
+    loss: Loss = "nll"
+    joint: bool = False
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "ensemble"
     preserves_argmax = True
     n_parameters = "3"
@@ -88,11 +94,6 @@ class EnsembleTemperatureScaling(Calibrator):
         TEMPERATURE,
         Rule(("weights_",), partial(are_shares, n=3), "must be three shares that sum to 1"),
     )
-
-    def __init__(self, loss: Loss = "nll", joint: bool = False, scores: Literal["probs", "logits"] = "probs") -> None:
-        self.loss = loss
-        self.joint = joint
-        self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         check_loss(self.loss)

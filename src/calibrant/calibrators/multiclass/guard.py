@@ -1,5 +1,6 @@
 """A lower bound for every probability."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.rules import Rule, number
 
 
+@dataclass(eq=False, repr=False)
 class LaplaceGuard(Calibrator):
     r"""Mix the probabilities with the uniform distribution, as if it had been observed in a few additional rows.
 
@@ -39,16 +41,15 @@ class LaplaceGuard(Calibrator):
     [[0.1, 0.9]]
     """
 
+    rows: float = 1.0
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "parametric"
     preserves_argmax = True
     n_parameters = "0"
     data_efficiency = "high"
     expressiveness = "low"
     rules = (Rule(("share_",), lambda v: 0 <= number(v) <= 1, "must be a share"),)
-
-    def __init__(self, rows: float = 1.0, scores: Literal["probs", "logits"] = "probs") -> None:
-        self.rows = rows
-        self.scores = scores
 
     @property
     def use_when(self) -> str:  # type: ignore[override]  # depends on a setting

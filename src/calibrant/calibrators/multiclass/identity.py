@@ -1,5 +1,6 @@
 """The identity and the uniform distribution: maps that learn nothing."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -9,17 +10,17 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 
 
+@dataclass(eq=False, repr=False)
 class Unlearnt(Calibrator):
     """Base of the maps that do not depend on the rows of the fit."""
+
+    scores: Literal["probs", "logits"] = "probs"
 
     kind = "parametric"
     preserves_argmax = True
     n_parameters = "0"
     data_efficiency = "high"
     expressiveness = "low"
-
-    def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
-        self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         """Learn nothing."""

@@ -1,6 +1,7 @@
 """Joint scaling: a map shared by all classes, a factor per row, and a matrix, fitted together."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import Literal, Self
@@ -100,6 +101,7 @@ def _falling_line(knots: FloatArray, slopes: FloatArray) -> bool:
     return bool(falls and len(knots) == len(vector(slopes)) + 1 and np.isfinite(slopes).all())
 
 
+@dataclass(eq=False, repr=False)
 class JointScaling(WarmStartCalibrator):
     r"""Transform log-probabilities by a shared map, a row factor and a matrix, all fitted together.
 
@@ -166,6 +168,14 @@ class JointScaling(WarmStartCalibrator):
     [[0.6, 0.3, 0.1], [0.2, 0.6, 0.2]]
     """
 
+    segments: int = 8
+    row_knots: int = 6
+    smoothness: float = 3.0
+    matrix: float = 1.0
+    guard: float = 0.01
+    max_iter: int = 100
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "parametric"
     preserves_argmax = False
     n_parameters = "K^2 + K + 14"
@@ -178,24 +188,6 @@ class JointScaling(WarmStartCalibrator):
         Rule(("row_knots_", "row_factors_"), is_curve, CURVE),
         AFFINE,
     )
-
-    def __init__(
-        self,
-        segments: int = 8,
-        row_knots: int = 6,
-        smoothness: float = 3.0,
-        matrix: float = 1.0,
-        guard: float = 0.01,
-        max_iter: int = 100,
-        scores: Literal["probs", "logits"] = "probs",
-    ) -> None:
-        self.segments = segments
-        self.row_knots = row_knots
-        self.smoothness = smoothness
-        self.matrix = matrix
-        self.guard = guard
-        self.max_iter = max_iter
-        self.scores = scores
 
     def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
         """Learn the map; the search starts at that of `near`, or at the identity."""

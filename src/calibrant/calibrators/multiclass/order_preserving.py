@@ -1,5 +1,6 @@
 """Maps that keep the order of the classes in every row."""
 
+from dataclasses import dataclass
 from functools import reduce
 from typing import Literal, Self
 
@@ -50,6 +51,7 @@ def _knots(family: object, segments: int, knots: FloatArray, scores: object) -> 
     return family == "diag" and bool(knots[-1] == -np.inf and np.all(knots[1:] < knots[:-1]))
 
 
+@dataclass(eq=False, repr=False)
 class OrderPreserving(WarmStartCalibrator):
     r"""Apply a strictly increasing, piecewise linear map to the log-probabilities of a row, and take the softmax.
 
@@ -130,6 +132,12 @@ class OrderPreserving(WarmStartCalibrator):
     [[0.16, 0.72, 0.12]]
     """
 
+    family: Literal["diag", "oi"] = "diag"
+    segments: int = 8
+    smoothness: float = 10.0
+    max_iter: int = 100
+    scores: Literal["probs", "logits", "raw-logits"] = "probs"
+
     kind = "parametric"
     preserves_argmax = True
     data_efficiency = "high"
@@ -137,29 +145,12 @@ class OrderPreserving(WarmStartCalibrator):
     use_when = "No ranking may change, a temperature is not enough, and there are a thousand rows or more."
     accepts_raw_logits = True
     sensitive_to_zeros = True
-    temperature_: float
-    knots_: FloatArray
-    slopes_: FloatArray
     rules = (
         TEMPERATURE,
         Rule(("slopes_",), lambda s: vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
         Rule(("family", "knots_", "slopes_"), _segments, "must be segments that meet at the knots"),
         Rule(("family", "segments", "knots_", "scores"), _knots, "must be knots from the top of a row to its bottom"),
     )
-
-    def __init__(
-        self,
-        family: Literal["diag", "oi"] = "diag",
-        segments: int = 8,
-        smoothness: float = 10.0,
-        max_iter: int = 100,
-        scores: Literal["probs", "logits", "raw-logits"] = "probs",
-    ) -> None:
-        self.family = family
-        self.segments = segments
-        self.smoothness = smoothness
-        self.max_iter = max_iter
-        self.scores = scores
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # depends on the settings
@@ -179,7 +170,7 @@ class OrderPreserving(WarmStartCalibrator):
         else:
             tempered.temperature_ = near.temperature_
             tempered.learn_again(canonical, labels, weights)
-        self.temperature_ = tempered.temperature_
+        self.temperature_: float = tempered.temperature_
         self.knots_, rough = self._choose_knots(scores, weights)
         penalty = self.smoothness / float(weights.sum()) * rough
         unit = 1.0 / self.temperature_
@@ -199,7 +190,7 @@ class OrderPreserving(WarmStartCalibrator):
             found = Minimum(start, value, gradient, True, 0)
         else:
             found = minimise_nonnegative(above_smallest, start, max_iter=self.max_iter)
-        self.slopes_ = unit * (found.x + SMALLEST_SLOPE)
+        self.slopes_: FloatArray = unit * (found.x + SMALLEST_SLOPE)
         self.converged_, self.gradient_norm_, self.n_iter_ = diagnostics(found, "OrderPreserving")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Adjust calibrated probabilities to a different base rate."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ def _are_rates(values: FloatArray) -> bool:
     return are_shares(values) and bool(values.min() > 0)
 
 
+@dataclass(eq=False, repr=False)
 class PriorShift(Calibrator):
     r"""Adjust probabilities from one base rate to another that is known.
 
@@ -60,6 +62,10 @@ class PriorShift(Calibrator):
     [0.16, 0.02]
     """
 
+    base_rate: object
+    trained_rate: object = None
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "parametric"
     preserves_argmax = False
     n_parameters = "K - 1"
@@ -70,13 +76,6 @@ class PriorShift(Calibrator):
         Rule(("trained_rate_",), _are_rates, "must be shares above 0 that sum to 1"),
         Rule(("base_rate_",), _are_rates, "must be shares above 0 that sum to 1"),
     )
-
-    def __init__(
-        self, base_rate: object, trained_rate: object = None, scores: Literal["probs", "logits"] = "probs"
-    ) -> None:
-        self.base_rate = base_rate
-        self.trained_rate = trained_rate
-        self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         k = log_probs.shape[1]

@@ -1,6 +1,7 @@
 """Structured vector and matrix scaling: affine maps with a penalty on the distance from temperature scaling."""
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from calibrant.calibrators.rules import AFFINE
 from calibrant.exceptions import InputError
 
 
+@dataclass(eq=False, repr=False)
 class StructuredScaling(AffineScaling, WarmStartCalibrator):
     r"""Temperature scaling, then an affine map of the log-probabilities that is shrunk towards the identity.
 
@@ -81,6 +83,14 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
     2026.
     """
 
+    structure: Literal["vector", "matrix"] = "matrix"
+    diagonal: float = 1.0
+    off_diagonal: float = 1.0
+    intercept: float = 1.0
+    guard: float = 0.01
+    max_iter: int = 100
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "parametric"
     expressiveness = "high"
     rules = (
@@ -89,24 +99,6 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
         ),
         AFFINE,
     )
-
-    def __init__(
-        self,
-        structure: Literal["vector", "matrix"] = "matrix",
-        diagonal: float = 1.0,
-        off_diagonal: float = 1.0,
-        intercept: float = 1.0,
-        guard: float = 0.01,
-        max_iter: int = 100,
-        scores: Literal["probs", "logits"] = "probs",
-    ) -> None:
-        self.structure = structure
-        self.diagonal = diagonal
-        self.off_diagonal = off_diagonal
-        self.intercept = intercept
-        self.guard = guard
-        self.max_iter = max_iter
-        self.scores = scores
 
     @property
     def data_efficiency(self) -> Literal["medium", "high"]:  # type: ignore[override]  # depends on a setting

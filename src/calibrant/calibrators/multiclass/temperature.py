@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from calibrant._border.types import FloatArray, IntArray
@@ -13,6 +14,7 @@ from calibrant.calibrators.rules import TEMPERATURE
 from calibrant.exceptions import DataWarning
 
 
+@dataclass(eq=False, repr=False)
 class TemperatureScaling(WarmStartCalibrator):
     r"""Divide the logits by one temperature, chosen by maximum likelihood.
 
@@ -69,6 +71,8 @@ class TemperatureScaling(WarmStartCalibrator):
     [0.75, 0.25]
     """
 
+    scores: Literal["probs", "logits"] = "probs"
+
     kind = "parametric"
     preserves_argmax = True
     n_parameters = "1"
@@ -76,16 +80,12 @@ class TemperatureScaling(WarmStartCalibrator):
     expressiveness = "low"
     use_when = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
     sensitive_to_zeros = True
-    temperature_: float
     rules = (TEMPERATURE,)
-
-    def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
-        self.scores = scores
 
     def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
         start = None if near is None else -math.log(near.temperature_)
         found = best_log_beta(finite(log_probs), labels, weights, start)
-        self.temperature_ = math.exp(-found.at)
+        self.temperature_: float = math.exp(-found.at)
         self.gradient_norm_ = abs(found.value) * math.exp(found.at)
         self.converged_, self.n_iter_ = found.converged, found.n_calls
         # With labels of a single class, the order of the columns is not the cause.
