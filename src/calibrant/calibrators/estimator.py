@@ -22,8 +22,8 @@ Cloned = TypeVar("Cloned")
 class Estimator:
     """Base of estimators that scikit-learn can clone, search over, and put into a pipeline.
 
-    Settings are the arguments of the constructor, each stored as an attribute of the same name, as in a dataclass. Learnt attributes have
-    names that end in an underscore. scikit-learn is imported only in methods that it calls itself.
+    Settings are the arguments of the constructor, each stored as an attribute of the same name, as in a dataclass.
+    Learnt attributes have names that end in an underscore. scikit-learn is imported only in methods that it calls.
 
     Attributes
     ----------
