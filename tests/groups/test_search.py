@@ -8,7 +8,7 @@ from scipy.stats import binom, binomtest
 
 from calibrant import InputError, Predictions
 from calibrant.groups import GroupSearch
-from calibrant.groups.search import POWER
+from calibrant.groups.findings import POWER
 from calibrant.hypotest import ECCETest
 from calibrant.results import as_record
 from group_cases import logistic, seeded_example, world

@@ -86,6 +86,11 @@ class Combination:
         return np.asarray(np.bincount(self.codes, values, minlength=len(self.cells) + 1)[:-1], dtype=np.float64)
 
 
+def one_cell(inside: BoolArray) -> Combination:
+    """Return a group of rows as a combination of a single cell."""
+    return Combination((), np.where(inside, 0, 1), ((),))
+
+
 def affordable_depth(n_columns: int, depth: int) -> int:
     """Return the largest number of columns, up to the depth, whose combinations are not too many.
 
@@ -108,13 +113,10 @@ def combinations_of(grid: Grid, sizes: "Sizes", depth: int) -> Iterator[Combinat
     A cell that is too small contains no cell that is large enough, so its rows are left out when more columns are
     added. A cell that holds nearly all rows of a larger one is left out.
     """
-    n = len(grid.codes[0])
-    whole = Combination((), np.zeros(n, dtype=np.int64), ((),))
+    whole = one_cell(np.ones(len(grid.codes[0]), dtype=bool))
     yield whole
     known: dict[tuple[int, ...], _Counted] = {(): _counted(grid, whole)}
-    for goal in range(
-        1, depth + 1
-    ):  # From the start each time: keeping all codes costs more memory than it saves time.
+    for goal in range(1, depth + 1):  # From the start each time: keeping all codes would cost much memory.
         yield from _extended(grid, sizes, goal, whole, known)
 
 

@@ -2,17 +2,18 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant._core.laws import expit, normal_quantile, normal_tail
-from calibrant.groups.cells import Combination
+from calibrant._core.laws import expit, normal_quantile, normal_tail, student_quantile
+from calibrant.groups.cells import Combination, one_cell
 from calibrant.groups.event_sums import EventSum, clipped_log_odds
 from calibrant.groups.rows import Rows
+from calibrant.groups.score_sums import ScoreSum, TransformScore
 
 LEAST_CLUSTERS = 30
 """Least number of clusters in a group, if rows of a cluster depend on each other."""
@@ -36,14 +37,11 @@ class Sums(NamedTuple):
         )
 
 
+@dataclass(frozen=True, eq=False)
 class Evidence(ABC):
-    """Tests of groups of the same rows for one event."""
+    """Tests of groups of the same rows for one event; rows do not depend on each other, unless a subclass says so."""
 
     rows: Rows
-
-    @abstractmethod
-    def sums(self, cells: Combination) -> Sums:
-        """Return the sums over all cells of a combination."""
 
     @abstractmethod
     def pvalue(self, inside: BoolArray) -> float:
@@ -53,45 +51,33 @@ class Evidence(ABC):
     def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
         """Return limits of the mean of observed minus predicted, which miss it with probability `level`."""
 
-    @abstractmethod
-    def are_testable(self, cells: Combination) -> BoolArray:
-        """Return which cells meet the requirements of the test other than their number of rows."""
-
-    def take(self, some: BoolArray) -> "Evidence":
-        """Return the evidence of some of the rows."""
-        raise NotImplementedError
-
-    def z(self, inside: BoolArray) -> float:
-        """Return the standardised sum of the residuals of a group."""
-        one = Combination((), np.where(inside, 0, 1), ((),))
-        return float(self.sums(one).z[0])
-
-
-class SeparateRows(Evidence):
-    """Rows that do not depend on each other."""
-
     @cached_property
     def _values(self) -> tuple[FloatArray, FloatArray]:
         return self.rows.residuals, self.rows.variances
-
-    @cached_property
-    def _is_weighted(self) -> bool:
-        return bool(np.any(self.rows.weights != 1.0))
 
     def sums(self, cells: Combination) -> Sums:
         """Return the sums over all cells of a combination."""
         return Sums(*(cells.sums(values) for values in self._values))
 
     def are_testable(self, cells: Combination) -> BoolArray:
-        """Return True for all cells."""
+        """Return which cells meet the requirements of the test other than their number of rows."""
         return np.ones(len(cells.cells), dtype=bool)
 
+    def take(self, some: BoolArray) -> Self:
+        """Return the evidence of some of the rows."""
+        return replace(self, rows=self.rows.take(some))
 
-@dataclass(frozen=True, eq=False)
-class IndependentRows(SeparateRows):
+    def z(self, inside: BoolArray) -> float:
+        """Return the standardised sum of the residuals of a group."""
+        return float(self.sums(one_cell(inside)).z[0])
+
+
+class IndependentRows(Evidence):
     """Events that are independent, given their predictions."""
 
-    rows: Rows
+    @cached_property
+    def _is_weighted(self) -> bool:
+        return bool(np.any(self.rows.weights != 1.0))
 
     def pvalue(self, inside: BoolArray) -> float:
         """Return the p-value of the number, or the weight, of the events in a group."""
@@ -108,13 +94,32 @@ class IndependentRows(SeparateRows):
         low, high = (float(np.average(each - some.probs, weights=some.weights)) for each in moved)
         return low, high
 
-    def take(self, some: BoolArray) -> "IndependentRows":
-        """Return the evidence of some of the rows."""
-        return IndependentRows(self.rows.take(some))
-
     def _law(self, inside: BoolArray) -> EventSum:
         some = self.rows.take(inside)
         return EventSum(some.probs, some.weights if self._is_weighted else None, float(some.weights @ some.events))
+
+
+@dataclass(frozen=True, eq=False)
+class TransformedRows(Evidence):
+    """Scores of transforms, which are independent and uniform under calibration."""
+
+    score: TransformScore
+
+    def pvalue(self, inside: BoolArray) -> float:
+        """Return the p-value of the sum of the scores of a group."""
+        some = self.rows.take(inside)
+        return ScoreSum(self.score, some.weights, float(some.residuals.sum())).pvalue
+
+    def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
+        """Return the size, minus and plus a multiple of its standard error, by Student's law."""
+        some = self.rows.take(inside)
+        shares = some.weights / some.weights.sum()
+        differences = some.events - some.probs
+        size = float(shares @ differences)
+        n = 1.0 / float(shares @ shares)
+        error = float(np.sqrt(shares**2 @ (differences - size) ** 2 * n / max(n - 1.0, 1.0)))
+        wide = student_quantile(1 - level / 2, max(n - 1.0, 1.0)) * error
+        return size - wide, size + wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +131,6 @@ class ClusteredRows(Evidence):
     clusters.
     """
 
-    rows: Rows
     clusters: IntArray
 
     def sums(self, cells: Combination) -> Sums:
@@ -148,13 +152,13 @@ class ClusteredRows(Evidence):
 
     def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
         """Return the size, minus and plus a multiple of its standard error."""
-        sums = self.sums(Combination((), np.where(inside, 0, 1), ((),)))
+        sums = self.sums(one_cell(inside))
         mass, wide = self.rows.weights[inside].sum(), normal_quantile(1 - level / 2) * math.sqrt(sums.variances[0])
         return float((sums.residuals[0] - wide) / mass), float((sums.residuals[0] + wide) / mass)
 
-    def take(self, some: BoolArray) -> "ClusteredRows":
+    def take(self, some: BoolArray) -> Self:
         """Return the evidence of some of the rows."""
-        return ClusteredRows(self.rows.take(some), self.clusters[some])
+        return replace(self, rows=self.rows.take(some), clusters=self.clusters[some])
 
     def _by_cluster(self, cells: Combination) -> tuple[IntArray, FloatArray]:
         """Return the cell and the sum of the residuals of every pair of a cell and a cluster in it."""

@@ -1,18 +1,25 @@
 """The findings of a search: which groups stand alone, their error, the worth of a fix, and all of it in words."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import pi
-from typing import Unpack
 
 import numpy as np
 
 from calibrant._border.numerals import count, counted, decimals, percent
 from calibrant._border.types import BoolArray, FloatArray
-from calibrant.groups.evidence import Evidence
+from calibrant._core.laws import normal_quantile
+from calibrant._core.progress import told
 from calibrant.groups.rows import Rows
-from calibrant.groups.subjects import Named
-from calibrant.groups.tested import Tested
-from calibrant.results import FoundGroup, GroupFindings
+from calibrant.groups.subjects import Subject
+from calibrant.groups.tested import Part, Tested
+from calibrant.results import Detectable, FoundGroup, GroupFindings
+
+SHARES = (0.5, 0.25, 0.1, 0.05)
+"""Sizes of groups, as shares of the rows, for which the detectable error is given."""
+
+POWER = 0.8
+"""Probability with which a detectable error is found."""
 
 MOST = 100
 """Largest number of groups that are kept: of thousands, nearly all overlap."""
@@ -23,11 +30,74 @@ EXPLAINED = 3.0
 STEPS = 20
 """Largest number of groups that stand alone."""
 
-Chosen = tuple[Tested, float]
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Everything that was tested, and the groups that are shown."""
+
+    subject: Subject
+    half: BoolArray
+    cells: Part
+    leaves: Part
+    alpha: float
+    share: float
+
+    def found(self) -> tuple[tuple[FoundGroup, ...], int]:
+        """Return the groups that were found, arranged, and their number before the weakest are left out."""
+        chosen = []
+        for part in (self.cells, self.leaves):
+            hits = part.hits(self.alpha * self.share)
+            chosen += [(one, len(hits) * self.alpha * self.share / part.n_tested) for one in hits]
+        shown = _arranged(chosen, self.subject.rows)
+        found = tuple(self._as_found(one, level, alone) for one, level, alone in told(shown, len(shown)))
+        return found, len(chosen)
+
+    def overall(self) -> FoundGroup:
+        """Return all rows together, for the first event."""
+        return self._as_found(self.cells.groups[0], None, True)
+
+    def _as_found(self, one: Tested, level: float | None, alone: bool) -> FoundGroup:
+        """Return a group with its numbers; without limits if there is no level."""
+        evidence = self.subject.evidence[one.event]
+        judged = evidence if one.tested is None else evidence.take(one.tested)
+        inside = one.inside if one.tested is None else one.inside[one.tested]
+        rows, mass = judged.rows.take(inside), judged.rows.weights.sum()
+        observed, predicted = (float(np.average(each, weights=rows.weights)) for each in (rows.events, rows.probs))
+        low, high = (None, None) if level is None else judged.limits(inside, level)
+        return FoundGroup(
+            label=one.label,
+            columns=one.columns,
+            source=one.source,
+            n_rows=int(inside.sum()),
+            share=float(rows.weights.sum() / mass),
+            observed=observed,
+            predicted=predicted,
+            size=observed - predicted,
+            low=low,
+            high=high,
+            z=one.z,
+            pvalue=one.pvalue,
+            adjusted=min(1.0, one.adjusted / self.share),
+            worth=self.subject.worth(one, self.half),
+            stands_alone=alone,
+            **self.subject.named(one),
+        )
+
+    def detectable(self, least_rows: int) -> tuple[Detectable, ...]:
+        """Return the errors that would have been found, for groups of several sizes."""
+        rows = self.subject.evidence[0].rows
+        spread = float(np.sqrt(rows.variances.sum() / len(rows.probs)))
+        far = normal_quantile(1 - self.alpha * self.share / self.cells.n_tested / 2) + normal_quantile(POWER)
+        sizes = [(share, round(share * len(rows.probs))) for share in SHARES]
+        return tuple(
+            Detectable(share=share, n_rows=n, size=min(1.0, far * spread / float(np.sqrt(n))))
+            for share, n in sizes
+            if n >= least_rows
+        )
 
 
-def arranged(
-    chosen: Sequence[Chosen], rows_of: Callable[[int, Sequence[BoolArray]], Rows]
+def _arranged(
+    chosen: Sequence[tuple[Tested, float]], rows_of: Callable[[int, Sequence[BoolArray]], Rows]
 ) -> list[tuple[Tested, float, bool]]:
     """Return the strongest groups, those that stand alone first, each with its level and whether it stands alone.
 
@@ -65,43 +135,6 @@ def _scores(rows: Rows, masks: BoolArray) -> FloatArray:
     residuals, variances = rows.residuals, rows.variances
     sums = np.array([[residuals[mask].sum(), variances[mask].sum()] for mask in masks])
     return np.asarray(sums[:, 0] / np.sqrt(np.maximum(sums[:, 1], np.finfo(float).tiny)))
-
-
-def as_found(
-    one: Tested,
-    evidence: Evidence,
-    share: float,
-    level: float | None,
-    *,
-    worth: float,
-    stands_alone: bool,
-    **named: Unpack[Named],
-) -> FoundGroup:
-    """Return a group with its numbers; without limits if there is no level."""
-    inside = one.inside
-    judged = evidence if one.tested is None else evidence.take(one.tested)
-    inside = inside if one.tested is None else inside[one.tested]
-    rows, mass = judged.rows.take(inside), judged.rows.weights.sum()
-    observed, predicted = (float(np.average(each, weights=rows.weights)) for each in (rows.events, rows.probs))
-    low, high = (None, None) if level is None else judged.limits(inside, level)
-    return FoundGroup(
-        label=one.label,
-        columns=one.columns,
-        source=one.source,
-        n_rows=int(inside.sum()),
-        share=float(rows.weights.sum() / mass),
-        observed=observed,
-        predicted=predicted,
-        size=observed - predicted,
-        low=low,
-        high=high,
-        z=one.z,
-        pvalue=one.pvalue,
-        adjusted=min(1.0, one.adjusted / share),
-        worth=worth,
-        stands_alone=stands_alone,
-        **named,
-    )
 
 
 MOST_NAMED = 2

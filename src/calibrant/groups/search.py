@@ -10,25 +10,18 @@ from numpy.typing import NDArray
 from calibrant._border.checks import check_count, check_option
 from calibrant._border.convert import convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
-from calibrant._core.laws import normal_quantile
-from calibrant._core.progress import portion, told
+from calibrant._core.progress import portion
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, without_alike_levels, without_rare_levels
 from calibrant.groups.columns import Levels, as_table, cut_into_levels
-from calibrant.groups.findings import arranged, as_found, explain, headline
+from calibrant.groups.findings import Searched, explain, headline
 from calibrant.groups.subjects import Classes, Distributions, Subject
-from calibrant.groups.tested import FINE_CUTS, Part, Tested, draw_half, tested_cells, tested_leaves
+from calibrant.groups.tested import FINE_CUTS, Part, draw_half, tested_cells, tested_leaves
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.seeds import version_and_seed
-from calibrant.results import Detectable, FoundGroup, GroupFindings
-
-SHARES = (0.5, 0.25, 0.1, 0.05)
-"""Sizes of groups, as shares of the rows, for which the detectable error is given."""
-
-POWER = 0.8
-"""Probability with which a detectable error is found."""
+from calibrant.results import GroupFindings
 
 
 @dataclass(frozen=True)
@@ -146,7 +139,11 @@ class GroupSearch:
             table = {name: values[present] for name, values in table.items()}
             cluster = None if cluster is None else cluster[present]
         generator = np.random.default_rng(rng)
-        subject = self._subject(found, cluster, generator)
+        subject: Subject = (
+            Distributions(found, cluster, generator)
+            if isinstance(found, Forecasts)
+            else Classes.of(found, self.classes, cluster)
+        )
         columns, left_out = _levels(table, self.cuts)
         half = draw_half(subject.evidence[0].rows, cluster, generator)
         grid = Grid(tuple(columns), tuple(each.codes(table[each.name]) for each in columns))
@@ -159,14 +156,9 @@ class GroupSearch:
         with portion(1, 3):
             cells = tested_cells(subject.evidence, distinct, sizes, depth, share * self.alpha)
         with portion(2, 3):
-            return self._findings(_Search(self, subject, half, cells, leaves, share), depth, left_out, columns, rng)
-
-    def _subject(
-        self, data: Predictions | Forecasts, cluster: IntArray | None, generator: np.random.Generator
-    ) -> Subject:
-        if isinstance(data, Forecasts):
-            return Distributions(data, cluster, generator)
-        return Classes.of(data, self.classes, cluster)
+            return self._findings(
+                Searched(subject, half, cells, leaves, self.alpha, share), depth, left_out, columns, rng
+            )
 
     def _check_rows(self, data: Predictions | Forecasts) -> None:
         if isinstance(data, Predictions) and data.copies is not None:
@@ -185,72 +177,28 @@ class GroupSearch:
         return tested_leaves(subject.evidence, columns, half, self.leaves, self.least_rows)
 
     def _findings(
-        self, search: "_Search", depth: int, left_out: dict[str, str], columns: list[Levels], rng: Rng
+        self, searched: Searched, depth: int, left_out: dict[str, str], columns: list[Levels], rng: Rng
     ) -> GroupFindings:
-        found, n_found = search.found()
-        n = len(search.half)
+        found, n_found = searched.found()
+        n = len(searched.half)
         outcome = GroupFindings(
             headline="",
             explanation="",
             found=found,
             n_found=n_found,
-            overall=search.overall(),
-            n_cells=search.cells.n_tested,
-            n_leaves=search.leaves.n_tested,
-            detectable=search.detectable(),
+            overall=searched.overall(),
+            n_cells=searched.cells.n_tested,
+            n_leaves=searched.leaves.n_tested,
+            detectable=searched.detectable(self.least_rows),
             alpha=self.alpha,
             depth=depth,
             n_samples=n,
-            event=search.subject.event,
+            event=searched.subject.event,
             columns=tuple(each.name for each in columns),
             left_out=left_out,
             settings=asdict(self) | version_and_seed(rng),
         )
         return replace(outcome, headline=headline(outcome), explanation=explain(outcome))
-
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """Everything that was tested, and the groups that are shown."""
-
-    search: GroupSearch
-    subject: Subject
-    half: BoolArray
-    cells: Part
-    leaves: Part
-    share: float
-
-    def found(self) -> tuple[tuple[FoundGroup, ...], int]:
-        """Return the groups that were found, arranged, and their number before the weakest are left out."""
-        chosen = []
-        for part in (self.cells, self.leaves):
-            hits = part.hits(self.search.alpha * self.share)
-            chosen += [(one, len(hits) * self.search.alpha * self.share / part.n_tested) for one in hits]
-        shown = arranged(chosen, self.subject.rows)
-        found = tuple(self._as_found(one, level, alone) for one, level, alone in told(shown, len(shown)))
-        return found, len(chosen)
-
-    def overall(self) -> FoundGroup:
-        """Return all rows together, for the first event."""
-        return self._as_found(self.cells.groups[0], None, True)
-
-    def _as_found(self, one: Tested, level: float | None, alone: bool) -> FoundGroup:
-        named = self.subject.named(one)
-        worth = self.subject.worth(one, self.half)
-        evidence = self.subject.evidence[one.event]
-        return as_found(one, evidence, self.share, level, worth=worth, stands_alone=alone, **named)
-
-    def detectable(self) -> tuple[Detectable, ...]:
-        """Return the errors that would have been found, for groups of several sizes."""
-        rows = self.subject.evidence[0].rows
-        spread = float(np.sqrt(rows.variances.sum() / len(rows.probs)))
-        far = normal_quantile(1 - self.search.alpha * self.share / self.cells.n_tested / 2) + normal_quantile(POWER)
-        sizes = [(share, round(share * len(rows.probs))) for share in SHARES]
-        return tuple(
-            Detectable(share=share, n_rows=n, size=min(1.0, far * spread / float(np.sqrt(n))))
-            for share, n in sizes
-            if n >= self.search.least_rows
-        )
 
 
 def _levels(table: dict[str, NDArray[np.generic]], cuts: int) -> tuple[list[Levels], dict[str, str]]:

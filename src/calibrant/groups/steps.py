@@ -18,6 +18,7 @@ from calibrant.groups.cells import (
     Sizes,
     affordable_depth,
     combinations_of,
+    one_cell,
     without_alike_levels,
     without_rare_levels,
 )
@@ -77,7 +78,7 @@ def listed_groups(grid: Grid, probs: FloatArray, least_rows: int, depth: int) ->
     weights = np.ones(len(probs)) if grid.copies is None else grid.copies
     events = moved_classes(probs.shape[1])
     if not grid.levels:
-        whole = Combination((), np.zeros(len(probs), dtype=np.int64), ((),))
+        whole = one_cell(np.ones(len(probs), dtype=bool))
         return lambda: [Listed(event, whole) for event in events]
     distinct = without_alike_levels(without_rare_levels(grid, least_rows))
     depth = affordable_depth(len(grid.levels), depth)

@@ -9,14 +9,13 @@ from typing import Literal, TypedDict
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant._core.laws import student_quantile
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import EnsembleInflation, ForecastCalibrator, QuantileShift, ShiftScaling
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles, Samples, pit
-from calibrant.groups.evidence import ClusteredRows, Evidence, IndependentRows, SeparateRows
+from calibrant.groups.evidence import ClusteredRows, Evidence, IndependentRows, TransformedRows
 from calibrant.groups.rows import Rows, ScoreRows, worth_of
-from calibrant.groups.score_sums import BIAS, SPREAD, ScoreSum, TransformScore
+from calibrant.groups.score_sums import BIAS, SPREAD
 from calibrant.groups.tested import Tested
 from calibrant.metrics import CRPS
 from calibrant.predictions import Predictions
@@ -31,43 +30,6 @@ FIXES: tuple[ForecastCalibrator, ...] = (
 
 INSIDE = 0.9
 """Probability of the central intervals whose coverage is given for every group."""
-
-
-def transforms(forecasts: Forecasts, rng: np.random.Generator) -> FloatArray:
-    """Return the transforms, uniform under calibration; for columns of quantiles, drawn between their levels."""
-    law = forecasts.distribution
-    if not law.has_cdf:
-        raise InputError(
-            f"the search for groups needs univariate forecasts with a distribution function, but these are {law}. "
-            "Search one coordinate at a time."
-        )
-    if not isinstance(law, Quantiles):
-        return pit(forecasts, rng)
-    place = (law.values < forecasts.targets[:, None]).sum(axis=1)
-    ends = np.concatenate([[0.0], law.levels, [1.0]])
-    return np.asarray(ends[place] + rng.random(law.n) * (ends[place + 1] - ends[place]))
-
-
-def forecast_evidence(u: FloatArray, weights: FloatArray, cluster: IntArray | None) -> list[Evidence]:
-    """Return the evidence against the location and against the spread of forecasts."""
-    found: list[Evidence] = []
-    for score in (BIAS, SPREAD):
-        rows = ScoreRows(np.full(len(u), score.mean), score.of(u), weights, score.variance)
-        found.append(TransformedRows(rows, score) if cluster is None else ClusteredRows(rows, cluster))
-    return found
-
-
-def own_columns(forecasts: Forecasts) -> dict[str, FloatArray]:
-    """Return columns of the forecasts themselves, which a tree may split: median and width.
-
-    Ensembles have none: where members happen to lie close together, the target lies outside more often, even if it is
-    drawn like them.
-    """
-    law = forecasts.distribution
-    if isinstance(law, Samples):
-        return {}
-    middle, low, high = law.quantile([0.5, 0.25, 0.75]).T
-    return {"the predicted median": np.asarray(middle), "the predicted width": np.asarray(high - low)}
 
 
 def worth_of_fix(forecasts: Forecasts, inside: BoolArray, half: BoolArray, *, both: bool) -> float:
@@ -102,40 +64,6 @@ def spread_of_shifted(place: float) -> float:
     shift = np.sqrt(2) * ndtri(np.clip(place, 1e-6, 1 - 1e-6))
     nodes, weights = np.polynomial.hermite_e.hermegauss(64)
     return float(weights @ (2 * ndtr(nodes + shift) - 1) ** 2 / weights.sum())
-
-
-def coverage(u: FloatArray, weights: FloatArray) -> float:
-    """Return the share of targets in central intervals of probability `INSIDE`."""
-    tail = (1 - INSIDE) / 2
-    return float(np.average((u >= tail) & (u <= 1 - tail), weights=weights))
-
-
-@dataclass(frozen=True, eq=False)
-class TransformedRows(SeparateRows):
-    """Scores of transforms, which are independent and uniform under calibration."""
-
-    rows: ScoreRows
-    score: TransformScore
-
-    def pvalue(self, inside: BoolArray) -> float:
-        """Return the p-value of the sum of the scores of a group."""
-        some = self.rows.take(inside)
-        return ScoreSum(self.score, some.weights, float(some.residuals.sum())).pvalue
-
-    def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
-        """Return the size, minus and plus a multiple of its standard error, by Student's law."""
-        some = self.rows.take(inside)
-        shares = some.weights / some.weights.sum()
-        differences = some.events - some.probs
-        size = float(shares @ differences)
-        n = 1.0 / float(shares @ shares)
-        error = float(np.sqrt(shares**2 @ (differences - size) ** 2 * n / max(n - 1.0, 1.0)))
-        wide = student_quantile(1 - level / 2, max(n - 1.0, 1.0)) * error
-        return size - wide, size + wide
-
-    def take(self, some: BoolArray) -> "TransformedRows":
-        """Return the evidence of some of the rows."""
-        return TransformedRows(self.rows.take(some), self.score)
 
 
 FORECASTS = "forecasts"
@@ -233,17 +161,41 @@ class Distributions(Subject):
 
     @cached_property
     def _transforms(self) -> FloatArray:
-        return transforms(self.forecasts, self.rng)
+        """The transforms, uniform under calibration; for columns of quantiles, drawn between their levels."""
+        law = self.forecasts.distribution
+        if not law.has_cdf:
+            raise InputError(
+                "the search for groups needs univariate forecasts with a distribution function, but these are "
+                f"{law}. Search one coordinate at a time."
+            )
+        if not isinstance(law, Quantiles):
+            return pit(self.forecasts, self.rng)
+        place = (law.values < self.forecasts.targets[:, None]).sum(axis=1)
+        ends = np.concatenate([[0.0], law.levels, [1.0]])
+        return np.asarray(ends[place] + self.rng.random(law.n) * (ends[place + 1] - ends[place]))
 
     @cached_property
     def evidence(self) -> list[Evidence]:
         """The evidence against location and spread."""
-        return forecast_evidence(self._transforms, relative_weights(self.forecasts), self.cluster)
+        u, weights = self._transforms, relative_weights(self.forecasts)
+        found: list[Evidence] = []
+        for score in (BIAS, SPREAD):
+            rows = ScoreRows(np.full(len(u), score.mean), score.of(u), weights, score.variance)
+            found.append(TransformedRows(rows, score) if self.cluster is None else ClusteredRows(rows, self.cluster))
+        return found
 
     @cached_property
     def columns(self) -> Mapping[str, FloatArray]:
-        """Median and width of the forecasts."""
-        return own_columns(self.forecasts)
+        """Median and width of the forecasts.
+
+        Ensembles have none: where members happen to lie close together, the target lies outside more often, even if it
+        is drawn like them.
+        """
+        law = self.forecasts.distribution
+        if isinstance(law, Samples):
+            return {}
+        middle, low, high = law.quantile([0.5, 0.25, 0.75]).T
+        return {"the predicted median": np.asarray(middle), "the predicted width": np.asarray(high - low)}
 
     def rows(self, event: int, before: Sequence[BoolArray]) -> Rows:
         """Return the rows of an event; for the spread, corrected for shifts, which alone move targets far out."""
@@ -263,7 +215,8 @@ class Distributions(Subject):
     def named(self, one: Tested) -> Named:
         """Return whether location or spread is off, and the share of targets in central intervals."""
         inside = one.inside if one.tested is None else one.inside & one.tested
-        held = coverage(self._transforms[inside], self.forecasts.weights[inside])
+        u, tail = self._transforms[inside], (1 - INSIDE) / 2
+        held = float(np.average((u >= tail) & (u <= 1 - tail), weights=self.forecasts.weights[inside]))
         return {"event": "", "what": (BIAS, SPREAD)[one.event].name, "coverage": held}
 
 

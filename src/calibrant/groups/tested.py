@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.progress import portion, tell, told
-from calibrant.groups.cells import Cell, Combination, Grid, Sizes, combinations_of
+from calibrant.groups.cells import Cell, Grid, Sizes, combinations_of, one_cell
 from calibrant.groups.columns import Levels, cut_into_levels
 from calibrant.groups.evidence import Evidence
 from calibrant.groups.rows import Rows
@@ -162,9 +162,9 @@ def _as_leaf(
 
 def _is_large(inside: BoolArray, other: Evidence, least_rows: int) -> bool:
     """Return whether a leaf has enough rows in the half that tests it, by features and predictions only."""
-    codes = np.where(inside, 0, 1)
-    large = Sizes([other.rows], least_rows).large(np.arange(len(codes)), codes, 2)[0]
-    return bool(large and other.are_testable(Combination((), codes, ((),)))[0])
+    cell = one_cell(inside)
+    large = Sizes([other.rows], least_rows).large(np.arange(len(inside)), cell.codes, 2)[0]
+    return bool(large and other.are_testable(cell)[0])
 
 
 def normal_pvalues(z: FloatArray) -> FloatArray:
