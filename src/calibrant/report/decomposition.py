@@ -62,17 +62,14 @@ def waterfall(parts: ScoreDecomposition, end: float, label: str) -> Element:
     x = Scale(0, end, LEFT, LEFT + WIDTH)
     steps = bars(parts)
     drawn = [shape for i, bar in enumerate(steps) for shape in _step(bar, x, TOP + i * ROW)]
-    joints = [_joint(x, (steps[0].stop, 0), (steps[1].start, 1), (steps[2].stop, 2))]
+    joints = _joints(x, (steps[0].stop, 0), (steps[1].start, 1), (steps[2].stop, 2))
     base = TOP + len(steps) * ROW
     axis = svg.line(x(0), TOP - 2, x(0), base - 4, "axis")
     words = ", ".join(f"{bar.label} {bar.written}" for bar in steps)
-    box = f"0 0 {svg.coordinate(LEFT + WIDTH + 64)} {svg.coordinate(base)}"
-    return element(
-        "svg", axis, *joints, *drawn, viewBox=box, class_="chart parts", role="img", aria_label=f"{label}: {words}"
-    )
+    return svg.image([axis, joints, *drawn], LEFT + WIDTH + 64, base, f"{label}: {words}", "chart parts")
 
 
-def _joint(x: Scale, *ends: tuple[float, int]) -> Element:
+def _joints(x: Scale, *ends: tuple[float, int]) -> Element:
     lines = [svg.line(x(v), TOP + i * ROW + BAR, x(v), TOP + (i + 1) * ROW + 2, "joint") for v, i in ends]
     return element("g", *lines)
 

@@ -231,7 +231,6 @@ def _panel(title: str, rows: str, curve: ReliabilityCurve) -> Panel:
         *small_curve(reliability_figure(curve), (SMALL_X, SMALL_Y), 4.2),
         *bars(spread(replace(curve, histogram=None)), SMALL_X, base, SMALL_STRIP),
     ]
-    box = f"0 0 {svg.coordinate(SMALL_SIDE + 2 * MARGIN)} {svg.coordinate(base + 1)}"
-    label = f"Reliability of {title}: {error_text(curve)}, {rows}"
-    drawn = element("svg", *parts, viewBox=box, class_="chart small", role="img", aria_label=label)
-    return Panel(title, error_text(curve), rows, drawn)
+    error = error_text(curve)
+    label = f"Reliability of {title}: {error}, {rows}"
+    return Panel(title, error, rows, svg.image(parts, SMALL_SIDE + 2 * MARGIN, base + 1, label, "chart small"))

@@ -19,7 +19,7 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.words.names import name
+from calibrant.results.words.names import capital, name
 
 
 def stars(difference: Difference | None, level: float) -> str:
@@ -105,7 +105,7 @@ def rule(comparison: Comparison) -> str:
     """Say by which rule differences are judged or, for the default rule, which have no limits."""
     words = rule_in_words(comparison)
     if words:
-        return f"{words[0].upper()}{words[1:]}."
+        return f"{capital(words)}."
     return " ".join(
         f"No limits and no stars for {'; '.join(dict.fromkeys(what))}: {reason}."
         for reason, what in missing_differences(comparison, partial(metric_label, comparison)).items()

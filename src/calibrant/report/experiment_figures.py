@@ -40,9 +40,8 @@ def differences(comparison: Comparison, metric: str, label: str) -> Element:
     title = svg.text((LEFT + WIDTH + 14) / 2, floor + 36, f"{label}, difference", "label")
     parts = [svg.line(x(0), 2, x(0), floor, "diagonal"), svg.axis_below(x, floor, "", about=3), title]
     parts += [_interval(entry, x, ROW * i + 13) for i, entry in enumerate(shown)]
-    view = f"0 0 {svg.coordinate(LEFT + WIDTH + 14)} {svg.coordinate(floor + 44)}"
     words = f"{label}: differences from {name(comparison.baseline)} with limits"
-    return element("svg", *parts, viewBox=view, class_="chart", role="img", aria_label=words)
+    return svg.image(parts, LEFT + WIDTH + 14, floor + 44, words)
 
 
 def has_differences(comparison: Comparison, metric: str) -> bool:
@@ -85,9 +84,7 @@ def reliability(curves: PipelineCurves) -> Element:
         svg.axis_below(x, 6 + SIDE, "Predicted", about=2),
         svg.axis_left(y, MARGIN, "", about=2),
     ]
-    view = f"0 0 {svg.coordinate(MARGIN + SIDE + 8)} {svg.coordinate(SIDE + 48)}"
-    words = f"Reliability curves of {name(curves.pipeline)}"
-    return element("svg", *parts, viewBox=view, class_="chart", role="img", aria_label=words)
+    return svg.image(parts, MARGIN + SIDE + 8, SIDE + 48, f"Reliability curves of {name(curves.pipeline)}")
 
 
 def _curve(line: CurveLine, x: Scale, y: Scale, class_: str) -> Element:
@@ -114,7 +111,7 @@ def learning(curve: LearningCurve, metric: str, label: str) -> Element:
     first, last = math.log(curve.sizes[0]), math.log(curve.sizes[-1])
     x = Scale(first, last if last > first else first + 1, 62, 350)
     parts = [
-        *svg_grid(y, x),
+        *(svg.line(x.start, y(value), x.stop, y(value), "grid") for value, _ in y.ticks(4)),
         *(svg.text(x(math.log(size)), 207, _short(size), "tick") for size in curve.sizes),
         svg.line(x.start, 190, x.stop, 190, "axis"),
         svg.text((x.start + x.stop) / 2, 226, "Rows that the calibrator is fitted to", "label"),
@@ -124,13 +121,7 @@ def learning(curve: LearningCurve, metric: str, label: str) -> Element:
     if is_near:
         parts.append(svg.line(x.start, y(before), x.stop, y(before), "diagonal"))
     parts += [_learnt(i, calibrator, lines[calibrator], x, y) for i, calibrator in enumerate(curve.calibrators)]
-    words = f"{label} on the test rows against the number of calibration rows"
-    return element("svg", *parts, viewBox="0 0 362 234", class_="chart", role="img", aria_label=words)
-
-
-def svg_grid(y: Scale, x: Scale) -> list[Element]:
-    """Draw faint lines at the ticks of the vertical axis."""
-    return [svg.line(x.start, y(value), x.stop, y(value), "grid") for value, _ in y.ticks(4)]
+    return svg.image(parts, 362, 234, f"{label} on the test rows against the number of calibration rows")
 
 
 def _finite(points: Sequence[LearningPoint]) -> list[LearningPoint]:

@@ -22,9 +22,7 @@ def gauge(verdict: Verdict, limit: float, *, small: bool = False) -> Element:
     """Draw the error on a line from 0 to `limit`, with the range that chance explains."""
     width = 96 if small else 240
     x = Scale(0, limit, 0, width)
-    error, expected, detectable = (
-        x(min(max(0.0, value), limit)) for value in (verdict.error, verdict.expected, verdict.detectable)
-    )
+    error, expected, detectable = (x.cut(value) for value in (verdict.error, verdict.expected, verdict.detectable))
     parts = [
         element("rect", x=x.start, y=8, width=x.span, height=8, rx=2, class_="track"),
         element("rect", x=x.start, y=8, width=detectable, height=8, rx=2, class_="zone"),
@@ -39,7 +37,7 @@ def gauge(verdict: Verdict, limit: float, *, small: bool = False) -> Element:
         f"and gives {number(verdict.expected)} on average; tolerance {number(verdict.tolerance)}."
     )
     class_ = f"gauge small {state(verdict)}" if small else "gauge"
-    return element("svg", *parts, viewBox=f"0 0 {width} 24", class_=class_, role="img", aria_label=label)
+    return svg.image(parts, width, 24, label, class_)
 
 
 def _limits(verdict: Verdict, x: Scale, limit: float) -> list[Element]:

@@ -27,6 +27,7 @@ from calibrant.results import (
 )
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale
+from calibrant.results.words.names import capital
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""
@@ -39,11 +40,11 @@ class Change:
     entry: Description
     before: str
     after: str
-    difference: str = ""
-    limits: str = ""
-    pvalue: str = ""
-    verdict: str = ""
-    figure: Element | None = None
+    difference: str
+    limits: str
+    pvalue: str
+    verdict: str
+    figure: Element | None
 
 
 def changes(comparison: Comparison, model: str) -> list[Change]:
@@ -58,20 +59,16 @@ def others(comparison: Comparison) -> list[str]:
 
 def _change(comparison: Comparison, model: str, metric: str) -> Change:
     entry, base = comparison.entry(model, metric), comparison.entry(comparison.baseline, metric)
-    difference = entry.difference
-    change = Change(entry=of_metric(comparison, metric), before=number(base.value), after=number(entry.value))
-    if difference is None:
-        return change
-    known = known_limits(difference)
-    if known is None:
-        return replace(change, difference=signed(difference.value), verdict=judged(entry, comparison.level))
-    return replace(
-        change,
-        difference=signed(difference.value),
+    difference, known, verdict = entry.difference, known_limits(entry.difference), judged(entry, comparison.level)
+    return Change(
+        entry=of_metric(comparison, metric),
+        before=number(base.value),
+        after=number(entry.value),
+        difference="" if difference is None else signed(difference.value),
         limits=signed_limits(difference),
-        pvalue=pvalue(difference.adjusted),
-        verdict=judged(entry, comparison.level),
-        figure=_interval(difference.value, *known, judged(entry, comparison.level)),
+        pvalue="" if difference is None or known is None else pvalue(difference.adjusted),
+        verdict=verdict,
+        figure=None if difference is None or known is None else _interval(difference.value, *known, verdict),
     )
 
 
@@ -149,13 +146,13 @@ def unknown(comparison: Comparison) -> list[str]:
 
 def origin(comparison: Comparison) -> str:
     """Say how the limits were computed, as the beginning of a sentence."""
-    return _capital(limits_in_words(comparison, named=lambda metric: of_metric(comparison, metric).label))
+    return capital(limits_in_words(comparison, named=lambda metric: of_metric(comparison, metric).label))
 
 
 def rule(comparison: Comparison) -> str:
     """Say how far the rule of significance can be trusted, if it is not the valid one."""
     words = rule_in_words(comparison)
-    return f" {_capital(words)}." if words else ""
+    return f" {capital(words)}." if words else ""
 
 
 def bandwidth(comparison: Comparison) -> str:
@@ -164,13 +161,9 @@ def bandwidth(comparison: Comparison) -> str:
     return f" {words}; in the table of metrics each model has its own." if words else ""
 
 
-def _capital(words: str) -> str:
-    return words[0].upper() + words[1:]
-
-
 def score(advice: Recommendation | ForecastRecommendation) -> str:
     """Name what decides between candidates."""
-    return _capital(advice.score_name)
+    return capital(advice.score_name)
 
 
 def headings(advice: Recommendation | ForecastRecommendation) -> tuple[str, ...]:

@@ -1,54 +1,22 @@
 """Prediction intervals on rows that they were not fitted to: some of them drawn, and how many targets they hold."""
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from calibrant._border.numerals import count, number, percent, pvalue
+from calibrant._border.numerals import number, percent
 from calibrant.results import CoveredPart, IntervalCheck, as_record
 from calibrant.results.drawing import svg
-from calibrant.results.drawing.svg import Element, Scale, coordinate, element
-from calibrant.results.words.names import name
+from calibrant.results.drawing.svg import Element, Scale, element
 
 WIDE, TALL, LEFT, TOP = 700.0, 260.0, 46.0, 8.0
 
 
-@dataclass(frozen=True)
-class Row:
-    """A group, or all rows, as the table shows it."""
-
-    label: str
-    fitted: str
-    rows: str
-    before: str
-    covered: str
-    chance: str
-    pvalue: str
-    width_before: str
-    width: str
-    figure: Element
-
-
-def rows(check: IntervalCheck) -> list[Row]:
-    """Return the row of all data together, then one row per group."""
-    least = min(min(part.before, part.covered, check.level) for part in (check.total, *check.parts))
+def rows(check: IntervalCheck) -> list[tuple[CoveredPart, Element]]:
+    """Return all rows together, then each group, with a figure on a scale that they share."""
+    parts = (check.total, *check.parts)
+    least = min(min(part.before, part.covered, check.level) for part in parts)
     x = Scale(max(0.0, least - 0.05), 1.0, 4, svg.ROW_WIDTH - 4)
-    return [_row(part, check.level, x) for part in (check.total, *check.parts)]
-
-
-def _row(part: CoveredPart, level: float, x: Scale) -> Row:
-    return Row(
-        label=name(part.name) if part.name else "all rows",
-        fitted=count(part.n_fitted),
-        rows=count(part.n_samples),
-        before=percent(part.before, 1),
-        covered=percent(part.covered, 1),
-        chance="" if part.low is None or part.high is None else f"{percent(part.low, 1)} to {percent(part.high, 1)}",
-        pvalue="" if part.pvalue is None else pvalue(part.pvalue),
-        width_before=number(part.width_before),
-        width=number(part.width),
-        figure=_coverage(part, level, x),
-    )
+    return [(part, _coverage(part, check.level, x)) for part in parts]
 
 
 def _coverage(part: CoveredPart, level: float, x: Scale) -> Element:
@@ -67,33 +35,21 @@ def drawing(check: IntervalCheck) -> Element:
     x = Scale(-1, len(found.target), LEFT, WIDE - 8)
     parts = [part for i in range(len(found.target)) for part in _drawn(check, i, x, y)]
     label = f"{len(found.target)} rows with their intervals before and after, and their targets"
-    return element(
-        "svg",
-        element("rect", x=LEFT, y=TOP, width=WIDE - 8 - LEFT, height=TALL, class_="frame"),
-        svg.axis_left(y, LEFT, "Value"),
-        *parts,
-        svg.text((LEFT + WIDE) / 2, TOP + TALL + 18, "Rows, from the lowest to the highest forecast", "label"),
-        viewBox=f"0 0 {coordinate(WIDE)} {coordinate(TOP + TALL + 26)}",
-        class_="chart intervals",
-        role="img",
-        aria_label=label,
-    )
+    frame = element("rect", x=LEFT, y=TOP, width=WIDE - 8 - LEFT, height=TALL, class_="frame")
+    title = "Rows, from the lowest to the highest forecast"
+    axes = svg.axis_left(y, LEFT, "Value"), svg.text((LEFT + WIDE) / 2, TOP + TALL + 18, title, "label")
+    return svg.image([frame, axes[0], *parts, axes[1]], WIDE, TOP + TALL + 26, label, "chart intervals")
 
 
 def _drawn(check: IntervalCheck, i: int, x: Scale, y: Scale) -> list[Element]:
-    found = check.rows
-    place, target, low, high = x(i), float(found.target[i]), float(found.low[i]), float(found.high[i])
-    inside = [min(max(v, y.low), y.high) for v in (low, high)]
-    own = float(found.low_before[i]), float(found.high_before[i])
-    own_inside = [min(max(v, y.low), y.high) for v in own]
-    missed = not low <= target <= high
+    target, before_low, before_high, low, high = (float(values[i]) for values in vars(check.rows).values())
     said = f"{number(target)}, {percent(check.level)} interval {number(low)} to {number(high)}"
-    tip = element("title", f"{said}; before {number(own[0])} to {number(own[1])}")
-    mark = element("circle", tip, cx=place, cy=y(target), r=2.6, class_="hit missed" if missed else "hit")
+    tip = element("title", f"{said}; before {number(before_low)} to {number(before_high)}")
+    class_ = "hit" if low <= target <= high else "hit missed"
     return [
-        svg.line(place, y(inside[0]), place, y(inside[1]), "span"),
-        svg.line(place, y(own_inside[0]), place, y(own_inside[1]), "span own"),
-        mark,
+        svg.line(x(i), y.cut(low), x(i), y.cut(high), "span"),
+        svg.line(x(i), y.cut(before_low), x(i), y.cut(before_high), "span own"),
+        element("circle", tip, cx=x(i), cy=y(target), r=2.6, class_=class_),
     ]
 
 

@@ -18,6 +18,7 @@ from calibrant.results.words.metrics import (
     infinity_caveats,
     why_without_value,
 )
+from calibrant.results.words.names import capital
 
 ABSENT = "\N{EN DASH}"
 
@@ -155,4 +156,4 @@ def _of_forecasts(series: AnySeries) -> list[str]:
     if not isinstance(found, ForecastAssessment):
         return []
     said = forecast_notes(found, found.metrics, lambda key: of_result(found.metrics[key], key).label)
-    return [f"{words[0].upper()}{words[1:]}." for words in said]
+    return [f"{capital(words)}." for words in said]

@@ -10,7 +10,7 @@ from calibrant.results import WatchedDay, WatchResult
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale, element
 from calibrant.results.over_time import WIDE
-from calibrant.results.words.names import name
+from calibrant.results.words.names import capital, name
 
 ABSENT = "\N{EN DASH}"
 
@@ -28,11 +28,10 @@ def facts(result: WatchResult) -> list[tuple[str, str]]:
     """Return the numbers of the verdict."""
     limit = ("Alarm at evidence", number(math.exp(result.log_limit)))
     promise = ("False alarms, ever", f"at most {percent(result.alpha)}")
+    largest = ("Largest evidence", written_evidence(max(day.log_e for day in result.days)))
     change = result.change
     if change is None:
-        top = max(day.log_e for day in result.days)
-        return [("Largest evidence", written_evidence(top)), limit, promise]
-    top = max(day.log_e for day in result.days)
+        return [largest, limit, promise]
     passed = [] if change.until is None else [("Passed after", name(change.until))]
     return [
         ("Changed from" if passed else "Changed since", name(change.since)),
@@ -44,7 +43,7 @@ def facts(result: WatchResult) -> list[tuple[str, str]]:
         *_limits(change.shift, change.shift_error, signed),
         ("Slope of log-odds", number(change.slope)),
         *_limits(change.slope, change.slope_error, number),
-        ("Largest evidence", written_evidence(top)),
+        largest,
         limit,
         promise,
     ]
@@ -76,7 +75,7 @@ def repair_rows(result: WatchResult) -> list[tuple[str, bool, list[str]]]:
         return []
     return [
         (
-            _capital(each.label.removeprefix("a ")),
+            capital(each.label.removeprefix("a ")),
             each.name == repair.name,
             [
                 str(each.n_parameters),
@@ -87,10 +86,6 @@ def repair_rows(result: WatchResult) -> list[tuple[str, bool, list[str]]]:
         )
         for each in repair.candidates
     ]
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def day_rows(result: WatchResult) -> list[tuple[str, list[str]]]:
@@ -181,11 +176,10 @@ def evidence_chart(result: WatchResult) -> Element:
     parts.append(svg.text(x.start + 6, y(limit) - 5, at, "alarm-text", "start"))
     plugin = [day.log_e_plugin for day in days if day.log_e_plugin is not None]
     if len(plugin) == len(days):
-        shown = [y(min(max(value / math.log(10), y.low), y.high)) for value in plugin]
-        parts.append(svg.polyline(places, shown, "plugin-line"))
+        parts.append(svg.polyline(places, [y.cut(value / math.log(10)) for value in plugin], "plugin-line"))
     parts.append(svg.polyline(places, [y(value) for value in logs], "curve"))
     parts += [_tip(days[i], places[i], y(logs[i]), _radius(result)) for i in range(len(days))]
-    return _chart(parts, height, "Evidence of a change, after each day")
+    return svg.image(parts, WIDTH, height + 26, "Evidence of a change, after each day", "chart series-0")
 
 
 def _radius(result: WatchResult) -> float:
@@ -254,22 +248,13 @@ def coefficient_chart(result: WatchResult, which: str, label: str, expected: flo
     parts += [axis, *_when(result, x, height), svg.line(x.start, y(expected), x.stop, y(expected), "diagonal")]
     radius = _radius(result)
     parts += [_whisker(f"{result.days[i].name}: {label}", x(i), y, (value, error), radius) for i, value, error in known]
-    return _chart(parts, height, f"{label} of every day with 95% limits")
+    return svg.image(parts, WIDTH, height + 26, f"{label} of every day with 95% limits", "chart series-0")
 
 
 def _whisker(what: str, x: float, y: Scale, found: tuple[float, float], radius: float) -> Element:
     """Draw a value with its limits, cut at the frame."""
     value, error = found
-
-    def cut(at: float) -> float:
-        return y(min(max(at, y.low), y.high))
-
     words = f"{name(what)} {signed(value)}, {signed(value - error)} to {signed(value + error)}"
-    line = svg.line(x, cut(value - error), x, cut(value + error), "whisker")
+    line = svg.line(x, y.cut(value - error), x, y.cut(value + error), "whisker")
     dot = [element("circle", cx=x, cy=y(value), r=radius, class_="marker off")] if y.low <= value <= y.high else []
     return element("g", element("title", words), line, *dot)
-
-
-def _chart(parts: Sequence[Element], height: float, words: str) -> Element:
-    view = f"0 0 {svg.coordinate(WIDTH)} {svg.coordinate(height + 26)}"
-    return element("svg", *parts, viewBox=view, class_="chart series-0", role="img", aria_label=words)

@@ -248,6 +248,7 @@ def environment() -> "Environment":
         signed=numerals.signed,
         rows=numerals.count,
         percent=numerals.percent,
+        pvalue=numerals.pvalue,
     )
     return engine
 

@@ -22,7 +22,7 @@ from calibrant.results import (
 )
 from calibrant.results.assessment import group_verdict, smallest_adjusted
 from calibrant.results.words.metrics import shown_limits
-from calibrant.results.words.names import name
+from calibrant.results.words.names import capital, name
 from calibrant.results.words.parts import TestedParts, part_name, smallest_pvalue
 
 
@@ -205,7 +205,7 @@ def part_rows(series: Sequence[AnySeries]) -> list[PartRow]:
         label, sees = part_name(key, keys)
         idle = all(key not in s.assessment.test.details.get("parts", {}) for s in series)
         sees = f"{sees} Does not decide." if idle else sees
-        rows.append(PartRow(label[:1].upper() + label[1:], sees, tuple(_part(s, key) for s in series)))
+        rows.append(PartRow(capital(label), sees, tuple(_part(s, key) for s in series)))
     return rows
 
 

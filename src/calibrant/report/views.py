@@ -1,6 +1,6 @@
 """The views of the main diagram, between which a reader switches."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,6 +68,22 @@ STRIPS = (
 )
 
 
+class Kind(NamedTuple):
+    """A view of reliability curves: its name on the page, and how it is read, before a sentence about the strips."""
+
+    key: str
+    label: str
+    title: str
+    reading: tuple[str, ...]
+    tilted: bool = False
+
+
+ISOTONIC_VIEW = Kind("isotonic", "Isotonic", "Isotonic regression, with its consistency band", (DIAGONAL, ISOTONIC))
+BINNED_VIEW = Kind("binned", "Binned", "Bins, with confidence intervals", (DIAGONAL, BINNED))
+KERNEL_VIEW = Kind("kernel", "Kernel", "Kernel regression, with its consistency band", (DIAGONAL, KERNEL))
+BIAS_VIEW = Kind("bias", "Bias", "Prediction minus frequency", (BIAS, BIAS_LIMITS), tilted=True)
+
+
 @dataclass(frozen=True)
 class View:
     """One way to look at reliability."""
@@ -84,24 +100,32 @@ class View:
 
 def views(series: Sequence[Series]) -> list[View]:
     """Return the views that the assessments have curves for; the page opens with the first."""
-    return [view for build in BUILDERS if (view := build(series)) is not None]
+    binned, isotonic, kernel = _binned(series), named_curves(series, "isotonic"), named_curves(series, "kernel")
+    found = [
+        _view(series, isotonic, ISOTONIC_VIEW, "curves.isotonic", tuple(_drawn(series, isotonic))),
+        _view(series, binned, BINNED_VIEW, "curve"),
+        _view(series, kernel, KERNEL_VIEW, "curves.kernel"),
+        _cumulative(series),
+        _view(series, binned, BIAS_VIEW, "curve"),
+    ]
+    return [view for view in found if view is not None]
 
 
-def _isotonic(series: Sequence[Series]) -> View | None:
-    curves = named_curves(series, "isotonic")
+def _view(series: Sequence[Series], curves: Curves, kind: Kind, sheet: str, more: tuple[str, ...] = ()) -> View | None:
+    """Return a view of these curves, if there are any."""
     if not curves:
         return None
-    level = percent(next(iter(curves.values())).level)
-    diagonal, isotonic, strips = _said((DIAGONAL, ISOTONIC, STRIPS), curves, level)
-    reading = (diagonal, isotonic, *_drawn(series, curves), strips)
-    names = ("isotonic", "Isotonic", "Isotonic regression, with its consistency band")
-    return _reliability(series, curves, names, reading, "curves.isotonic")
+    figure = reliability_diagram(series, curves, f"view-{kind.key}", tilted=kind.tilted)
+    strips = tuple(strip(s, curves[s.index]) for s in series if s.index in curves)
+    reading = (*_said(kind.reading, curves), *more, *_said([STRIPS], curves))
+    return View(kind.key, kind.label, kind.title, figure, strips, reading, sheet)
 
 
-def _said(sentences: Sequence[str], curves: Curves, level: str) -> tuple[str, ...]:
+def _said(sentences: Sequence[str], curves: Curves) -> tuple[str, ...]:
     """Fill the sentences below a diagram: those about confidence only if all of its curves are about it."""
     is_confidence = all(curve.view == "top-label" for curve in curves.values())
     outcome = OUTCOMES["top-label" if is_confidence else "class"]
+    level = percent(next(iter(curves.values())).level)
     return tuple(sentence.format(level=level, **outcome._asdict()) for sentence in sentences)
 
 
@@ -114,48 +138,13 @@ def _drawn(series: Sequence[Series], curves: Curves) -> Iterator[str]:
         yield SPARSE.format(of="" if len(sparse) == len(curves) else f" in {' and '.join(sparse)}")
 
 
-def _binned(series: Sequence[Series]) -> View:
-    curves = {s.index: s.curve for s in series}
-    reading = _said((DIAGONAL, BINNED, STRIPS), curves, _level(series))
-    names = ("binned", "Binned", "Bins, with confidence intervals")
-    return _reliability(series, curves, names, reading, "curve")
-
-
-def _kernel(series: Sequence[Series]) -> View | None:
-    curves = named_curves(series, "kernel")
-    if not curves:
-        return None
-    reading = _said((DIAGONAL, KERNEL, STRIPS), curves, _level(series))
-    names = ("kernel", "Kernel", "Kernel regression, with its consistency band")
-    return _reliability(series, curves, names, reading, "curves.kernel")
-
-
-def _reliability(
-    series: Sequence[Series], curves: Curves, names: tuple[str, str, str], reading: tuple[str, ...], sheet: str
-) -> View:
-    figure = reliability_diagram(series, curves, f"view-{names[0]}")
-    return View(*names, figure, _strips(series, curves), reading, sheet)
-
-
-def _strips(series: Sequence[Series], curves: Curves) -> tuple[Element, ...]:
-    return tuple(strip(s, curves[s.index]) for s in series if s.index in curves)
-
-
 def named_curves(series: Sequence[Series], name: str) -> dict[int, ReliabilityCurve]:
     """Return the curves of this name, by the number of their series."""
     return {s.index: s.assessment.curves[name] for s in series if name in s.assessment.curves}
 
 
-def _bias(series: Sequence[Series]) -> View:
-    """Show prediction minus frequency on a scale of its own, so that small errors can be seen."""
-    curves = {s.index: s.curve for s in series}
-    figure = reliability_diagram(series, curves, "view-bias", tilted=True)
-    reading = _said((BIAS, BIAS_LIMITS, STRIPS), curves, _level(series))
-    return View("bias", "Bias", "Prediction minus frequency", figure, _strips(series, curves), reading, "curve")
-
-
-def _level(series: Sequence[Series]) -> str:
-    return percent(series[0].curve.level)
+def _binned(series: Sequence[Series]) -> dict[int, ReliabilityCurve]:
+    return {s.index: s.curve for s in series}
 
 
 def _cumulative(series: Sequence[Series]) -> View | None:
@@ -163,9 +152,6 @@ def _cumulative(series: Sequence[Series]) -> View | None:
     if figure is None:
         return None
     return View("cumulative", "Cumulative", "Running sum of the errors", figure, (), reading(series), "cumulative")
-
-
-BUILDERS: tuple[Callable[[Sequence[Series]], View | None], ...] = (_isotonic, _binned, _kernel, _cumulative, _bias)
 
 
 PATH = (
@@ -219,9 +205,8 @@ def _triangle(sigma: float, y: Scale) -> Element:
 
 def reading(series: Sequence[Series]) -> tuple[str, ...]:
     """Say how to read the paths, and where the largest net errors are."""
-    curves = {s.index: s.curve for s in series}
     worst = (_worst(s, len(series) == 1) for s in series if s.assessment.cumulative is not None)
-    return (*_said((PATH, TRIANGLE), curves, _level(series)), *worst)
+    return (*_said((PATH, TRIANGLE), _binned(series)), *worst)
 
 
 def _worst(series: Series, single: bool) -> str:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
@@ -81,6 +81,10 @@ class Scale:
     def each(self, values: FloatArray) -> list[float]:
         """Return the pixels of the values of an array."""
         return [self(value) for value in values.tolist()]
+
+    def cut(self, value: float) -> float:
+        """Return the pixel of a value, or of the end of the scale that it is beyond."""
+        return self(min(max(value, self.low), self.high))
 
     @property
     def span(self) -> float:
@@ -169,6 +173,12 @@ def grid(x: Scale, y: Scale, *, about: int = 5) -> Iterator[Element]:
         yield line(x(value), y.start, x(value), y.stop, "grid")
     for value, _ in y.ticks(about):
         yield line(x.start, y(value), x.stop, y(value), "grid")
+
+
+def image(parts: Iterable[Element], width: float, height: float, label: str, class_: str = "chart") -> Element:
+    """Put parts into a figure of this size in pixels, which is read out as its label."""
+    box = f"0 0 {coordinate(width)} {coordinate(height)}"
+    return element("svg", *parts, viewBox=box, class_=class_, role="img", aria_label=label)
 
 
 ROW_WIDTH, ROW_HEIGHT = 150.0, 20.0

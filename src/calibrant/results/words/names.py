@@ -43,3 +43,8 @@ def name(raw: Hashable, limit: int = 80) -> str:
         return text
     tail = limit // 3
     return f"{text[: limit - 1 - tail]}…{text[-tail:]}"
+
+
+def capital(text: str) -> str:
+    """Return the text with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]
