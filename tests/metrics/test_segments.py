@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions
 from calibrant.metrics import SquaredError
-from calibrant.metrics.segments import segment_decomposition
+from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.results import as_record
 from naming import each
 

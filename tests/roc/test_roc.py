@@ -7,7 +7,7 @@ import pytest
 from calibrant import InputError, Predictions
 from calibrant.counts import LaplaceCorrection, MEstimate, RelativeFrequency
 from calibrant.metrics import SquaredError
-from calibrant.metrics.segments import segment_decomposition
+from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.roc import auc, convex_hull, hull_probabilities, roc_curve, segment_probabilities
 from calibrant.roc.merging import merging_steps
 from naming import each

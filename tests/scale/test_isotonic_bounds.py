@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from calibrant import Predictions, assess
 from calibrant.assessment import many_rows
 from calibrant.metrics import METRICS, Discrimination
-from calibrant.metrics.corp import AT_MOST, at_most
+from calibrant.metrics.score_parts import AT_MOST, at_most
 from calibrant.scale import Sketch, assess_sketch
 from scale_cases import SHAPES
 

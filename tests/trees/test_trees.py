@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from calibrant import InputError, Predictions
 from calibrant.counts import LaplaceCorrection, MEstimate, RelativeFrequency, relative_frequency
 from calibrant.metrics import SquaredError
-from calibrant.metrics.segments import segment_decomposition
+from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.trees import ProbabilityTree, decide
 from naming import each
 

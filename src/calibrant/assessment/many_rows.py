@@ -13,7 +13,7 @@ from calibrant.binning.cells.line import Line, as_predictions
 from calibrant.binning.cells.weights import ONE, as_units
 from calibrant.hypotest.calibration_test import mark_weights, weights_follow_labels
 from calibrant.metrics import METRICS, NLL, Metric, SquaredError
-from calibrant.metrics.corp import AT_MOST, Discrimination, Miscalibration, at_most
+from calibrant.metrics.score_parts import AT_MOST, Discrimination, Miscalibration, at_most
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment, Estimate
 

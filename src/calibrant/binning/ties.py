@@ -1,8 +1,15 @@
-"""Rules for equal predictions and negligible weights, shared by bins, pools and running sums."""
+"""Equal predictions and negligible weights: one rule for bins, pools and running sums, and equal predictions pooled."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
 from calibrant.predictions import Predictions
 
@@ -75,3 +82,109 @@ def starts_of_ties(ascending: FloatArray | IntArray) -> IntArray:
     begins[:1] = True
     np.not_equal(ascending[1:], ascending[:-1], out=begins[1:])
     return begins.nonzero()[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Sums over the rows of each of m distinct predictions that has weight, in ascending order."""
+
+    mass: FloatArray  # Sum of the weights.
+    predicted: FloatArray  # Sum of the weighted predictions.
+    hits: FloatArray  # Sum of the weighted labels.
+    fixed: dict[Hashable, object] = field(default_factory=dict)
+    """Results that depend on weights and predictions alone, shared by the pools of other labels."""
+
+    @classmethod
+    def of(cls, view: Predictions) -> Self:
+        """Pool binary predictions at their own weights; cached with the predictions."""
+        return view.once("pools", lambda: cls._of(view))
+
+    @classmethod
+    def _of(cls, view: Predictions) -> Self:
+        ties = Ties.of_view(view)
+        columns = (view.weights, view.weights * view.positive, view.weights * view.labels)
+        mass, predicted, hits = (ties.sums(column) for column in columns)
+        fixed: dict[Hashable, object] = view.once("fixed of pools", dict, of_labels=False)
+        return cls.of_sums(mass, predicted, hits, fixed)
+
+    @classmethod
+    def of_sums(cls, mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, object]) -> Self:
+        """Return the pools that hold weight, given the sums over each distinct prediction."""
+        kept = present(mass)
+        return cls(mass[kept], predicted[kept], hits[kept], fixed)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The distinct predictions."""
+        return self.predicted / self.mass
+
+    @cached_property
+    def frequencies(self) -> FloatArray:
+        """The frequency of the event at each distinct prediction."""
+        return self.hits / self.mass
+
+    def merged(self, starts: IntArray) -> "Pools":
+        """Merge neighbouring pools into one for each of these first indices, which begin with 0."""
+        mass, predicted, hits = (np.add.reduceat(sums, starts) for sums in (self.mass, self.predicted, self.hits))
+        return Pools(mass, predicted, hits)
+
+    def with_hits(self, hits: FloatArray) -> "Pools":
+        """Return the same pools with the weighted events, (m,), of other labels."""
+        return Pools(self.mass, self.predicted, hits, self.fixed)
+
+    def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
+        """Return the result of `compute`, cached by its key: several metrics share a curve."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, FloatArray]:
+        return {}
+
+    def isotonic(self) -> FloatArray:
+        """Return the isotonic regression of the frequencies on the predictions."""
+        return self.once("isotonic", self._isotonic)
+
+    def _isotonic(self) -> FloatArray:
+        return isotonic_regression(self.frequencies, weights=self.mass / self.mass.sum()).x.clip(0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The order of predictions: sorted once, used for many weights."""
+
+    order: NDArray[np.intp]  # (n,): the rows in ascending order of the predictions.
+    starts: NDArray[np.intp]
+    """Where each distinct prediction begins in this order, (m,). Predictions that agree to 12 decimals are equal."""
+
+    @staticmethod
+    def of_view(view: Predictions) -> "Ties":
+        """Find the ties among binary predictions; cached with them."""
+
+        def find() -> "Ties":
+            line = line_of(view)
+            return Ties(line.order, starts_of_ties(comparable(line.x)))  # Rounding does not change the order.
+
+        return view.once("ties", find, of_labels=False)
+
+    @property
+    def are_all_different(self) -> bool:
+        """Whether there are no ties."""
+        return len(self.starts) == len(self.order)
+
+    def rows(self, start: int, end: int) -> NDArray[np.intp]:
+        """Return the rows of distinct values number `start` to `end`, exclusive, in ascending order."""
+        last = self.starts[end] if end < len(self.starts) else len(self.order)
+        return self.order[self.starts[start] : last]
+
+    def sums(self, columns: FloatArray) -> FloatArray:
+        """Return the sums over each distinct value, (m,) or (m, B), of one column (n,) or several (n, B)."""
+        ascending = columns[self.order]
+        return ascending if self.are_all_different else np.add.reduceat(ascending, self.starts, axis=0)
+
+
+def present(mass: FloatArray) -> BoolArray | slice:
+    """Return which pools hold weight, as a slice in the usual case that all do."""
+    held = mass > NEGLIGIBLE * mass.max()
+    return slice(None) if held.all() else held

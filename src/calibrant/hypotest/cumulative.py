@@ -8,8 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
-from calibrant.binning.pools import Ties
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import Ties, comparable
 from calibrant.hypotest.calibration_test import (
     DRAWN_IF_FEW,
     LEAST_EVENTS,

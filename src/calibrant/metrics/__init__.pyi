@@ -5,14 +5,14 @@ from calibrant.metrics.clinical import (
     ICI as ICI,
     ObservedExpectedRatio as ObservedExpectedRatio,
 )
-from calibrant.metrics.corp import (
+from calibrant.metrics.score_parts import (
     Discrimination as Discrimination,
     Miscalibration as Miscalibration,
     Refinement as Refinement,
 )
 from calibrant.metrics.costs import Costs as Costs, ExpectedCost as ExpectedCost, NetBenefit as NetBenefit
 from calibrant.metrics.debiased_ece import DebiasedECE as DebiasedECE
-from calibrant.metrics.segments import segment_decomposition as segment_decomposition
+from calibrant.metrics.decomposition import segment_decomposition as segment_decomposition
 from calibrant.metrics.dirichlet_ece import DirichletECE as DirichletECE
 from calibrant.metrics.forecasts.calibration import ENCE as ENCE, QuantileCalibration as QuantileCalibration
 from calibrant.metrics.forecasts.intervals import (
@@ -36,7 +36,8 @@ from calibrant.metrics.lifts import PerPredictedClass as PerPredictedClass
 from calibrant.metrics.logistic import CoxIntercept as CoxIntercept, CoxSlope as CoxSlope, InTheLarge as InTheLarge
 from calibrant.metrics.ucme import UCME as UCME
 from calibrant.metrics.base.metric import Metric as Metric
-from calibrant.metrics.decomposition import decompose as decompose, Reliability as Reliability, Resolution as Resolution
+from calibrant.metrics.decomposition import decompose as decompose
+from calibrant.metrics.score_parts import Reliability as Reliability, Resolution as Resolution
 from calibrant.metrics.ecce import ECCE as ECCE
 from calibrant.metrics.scores import (
     Accuracy as Accuracy,

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.numerals import as_given
 from calibrant._border.types import Evaluator, FloatArray, IntArray
-from calibrant.binning.pools import Pools
+from calibrant.binning.ties import Pools
 from calibrant.exceptions import InputError
 from calibrant.metrics.base.metric import CLINICAL, Metric
 from calibrant.metrics.base.pooled import PooledMetric

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.checks import check_option
-from calibrant.binning.pools import Pools
+from calibrant.binning.ties import Pools
 from calibrant.metrics.base.pooled import PooledMetric
 from calibrant.results import Description
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, IntArray
 from calibrant.binning.interval import ROUNDING
-from calibrant.binning.pools import Pools
-from calibrant.binning.ties import starts_of_ties
+from calibrant.binning.ties import Pools, starts_of_ties
 from calibrant.metrics.base.pooled import PooledMetric
 from calibrant.metrics.ece import ECE
 from calibrant.predictions import Predictions

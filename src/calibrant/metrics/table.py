@@ -6,9 +6,7 @@ from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.metrics.base.kernel import Affordable
 from calibrant.metrics.base.metric import Metric
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
-from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
 from calibrant.metrics.debiased_ece import DebiasedECE
-from calibrant.metrics.decomposition import Reliability, Resolution
 from calibrant.metrics.dirichlet_ece import DirichletECE
 from calibrant.metrics.ecce import ECCE
 from calibrant.metrics.ece import ECE, ChanceECE
@@ -16,6 +14,7 @@ from calibrant.metrics.kce import KCE, MMCE
 from calibrant.metrics.kde_ece import KdeECE
 from calibrant.metrics.lifts import Classwise, PerPredictedClass
 from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
+from calibrant.metrics.score_parts import Discrimination, Miscalibration, Refinement, Reliability, Resolution
 from calibrant.metrics.scores import NLL, Accuracy, Brier, SquaredError
 from calibrant.metrics.selective import AUGRC, AURC, ExcessAURC
 from calibrant.metrics.simplex_ece import SimplexECE

@@ -9,8 +9,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import by_blocks
 from calibrant._core.monotone_cubic import monotone_cubic
-from calibrant.binning.pools import Pools
-from calibrant.binning.ties import starts_of_ties
+from calibrant.binning.ties import Pools, starts_of_ties
 from calibrant.exceptions import InputError
 
 CELLS = 1024

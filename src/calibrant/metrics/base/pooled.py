@@ -5,8 +5,7 @@ from abc import abstractmethod
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
-from calibrant.binning.pools import Pools, Ties, present
-from calibrant.binning.ties import comparable, starts_of_ties
+from calibrant.binning.ties import Pools, Ties, comparable, present, starts_of_ties
 from calibrant.metrics.base.counted import CountedMetric, cells_of_copies
 from calibrant.metrics.base.metric import Metric
 from calibrant.predictions import Predictions

@@ -1,4 +1,4 @@
-"""Parts of a score by isotonic recalibration (CORP): miscalibration, discrimination, refinement."""
+"""Parts of a score as metrics: by isotonic recalibration (CORP), and by bins (Murphy)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,10 +8,13 @@ import numpy as np
 
 from calibrant._border.checks import check_option
 from calibrant._border.types import BoolArray, Evaluator, FloatArray
-from calibrant.binning.pools import Pools
+from calibrant.binning import Binning, EqualWidth
+from calibrant.binning.ties import Pools
+from calibrant.metrics.base.binned import BinnedMetric, bin_ratio
 from calibrant.metrics.base.counted import CountedMetric
 from calibrant.metrics.base.metric import PARTS, Metric
 from calibrant.metrics.base.pooled import PooledMetric
+from calibrant.metrics.ece import ECE
 from calibrant.metrics.scores import NLL, Score, SquaredError
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -222,3 +225,56 @@ class Miscalibration(_ScorePart):
     def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return what `Metric` does: the score needs the rows of each cell with either label."""
         return Metric.prepare_counts(self, predictions)
+
+
+@dataclass(frozen=True)
+class Reliability(BinnedMetric):
+    r"""Reliability, or calibration loss, of bins: :math:`\sum_b \frac{W_b}{W} (\bar p_b - \bar y_b)^2`.
+
+    It is the square of ``ECE(norm=2)``, and a part of the squared error: see `decompose`.
+
+    Parameters
+    ----------
+    bins : Binning, default=EqualWidth(15)
+
+    Examples
+    --------
+    >>> round(Reliability()(Predictions([0.8, 0.8], labels=[1, 0])), 4)
+    0.09
+    """
+
+    label = "Reliability"
+    meaning = "Murphy's calibration loss: the mean squared gap between prediction and frequency over bins."
+    group = PARTS
+    bins: Binning = EqualWidth(15)
+
+    def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
+        """Return the mean squared gap."""
+        return ECE(norm=2).combine(total, mass, predicted, hits) ** 2
+
+
+@dataclass(frozen=True)
+class Resolution(BinnedMetric):
+    r"""Resolution of bins: how far their frequencies differ, :math:`\sum_b \frac{W_b}{W} (\bar y_b - \bar y)^2`.
+
+    Parameters
+    ----------
+    bins : Binning, default=EqualWidth(15)
+
+    Examples
+    --------
+    >>> Resolution()(Predictions([0.2, 0.2, 0.7, 0.7], labels=[0, 0, 1, 1]))
+    0.25
+    """
+
+    label = "Resolution"
+    meaning = "The variance of the frequencies over bins (Murphy)."
+    group = PARTS
+    better = "higher"
+    measures = "accuracy"
+    bins: Binning = EqualWidth(15)
+
+    def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:  # noqa: ARG002 (predictions only decide the bins)
+        """Return the variance of the frequencies."""
+        frequency = bin_ratio(hits, mass)
+        return (mass / total * (frequency - hits.sum(axis=0) / total) ** 2).sum(axis=0)
