@@ -63,13 +63,10 @@ def _line(rows: Predictions) -> Line:
 
 
 def _counted(rows: Predictions) -> Line:
-    line, units = Line.empty(grid_of(DIGITS)), None
-    if rows.is_weighted:
-        units = as_units(rows.weights / rows.weights.mean())
-    probs, events = rows.positive, rows.labels == 1
-    if units is not None and not units.all():
-        probs, events, units = probs[units > 0], events[units > 0], units[units > 0]
-    line.add(probs, events, units)
+    line = Line.empty(grid_of(DIGITS))
+    units = as_units(rows.weights / rows.weights.mean()) if rows.is_weighted else None
+    present = slice(None) if units is None else units > 0
+    line.add(rows.positive[present], rows.labels[present] == 1, None if units is None else units[present])
     return line
 
 
