@@ -80,7 +80,7 @@ def test_a_group_of_one_row_is_fine():
 
 
 def test_groups_need_one_entry_a_row():
-    with pytest.raises(InputError, match="by must have one group per row, but there are 3 entries for 400 rows"):
+    with pytest.raises(InputError, match="by must have one value per row, but there are 3 for 400 rows"):
         assess(calibrated(), by=[1, 2, 3])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from calibrant import InputError, Predictions
+from calibrant import Forecasts, InputError, Normal, Predictions
 from calibrant.assessment.comparison import DEFAULT_METRICS, compare
 from calibrant.hypotest import holm
 from calibrant.intervals import percentiles
@@ -215,6 +215,14 @@ def test_infinite_log_losses_are_reported_as_such():
     against = compare({"sure": sure, "twin": sure}, ["nll"], n_resamples=99, rng=0)
     assert against.entry("twin", "nll").difference is None
     assert "nan" not in str(as_record(result)).replace("nan_", "")
+
+
+def test_groups_without_weight_are_left_out():
+    weights, by = np.arange(300) >= 100, np.arange(300) // 100
+    good, bad = (Predictions(p.probs, p.labels, weights.astype(float)) for p in (GOOD, BAD))
+    assert [*compare({"good": good, "bad": bad}, ["brier"], n_resamples=30, by=by, rng=0).groups] == ["1", "2"]
+    narrow, wide = (Forecasts(Normal(np.zeros(300), sd), np.linspace(-2, 2, 300), weights) for sd in (1.0, 2.0))
+    assert [*compare({"narrow": narrow, "wide": wide}, ["crps"], by=by, rng=0).groups] == ["1", "2"]
 
 
 def test_groups_are_compared_by_themselves():

@@ -107,6 +107,14 @@ def test_one_prediction_for_all_has_the_distance_from_the_frequency():
 
 
 @ignore_oddities
+def test_labels_of_exactly_the_predicted_frequency_have_no_error():
+    """Coin flips: the sum of the residuals of half of the redrawn labels is exactly 0, and so is its bandwidth."""
+    p = Predictions(np.full(40, 0.5), np.arange(40) % 2)
+    labels = (np.arange(40)[:, None] < [20, 10, 20]).astype(int)
+    np.testing.assert_allclose(SmoothECE().prepare_labels(p)(labels), [0, 0.25, 0], atol=2.0**-16)
+
+
+@ignore_oddities
 def test_flawless_predictions_have_no_error():
     assert SmoothECE()(Predictions([0.0, 1.0, 1.0], [0, 1, 1])) == 0
     assert SmoothECE()(Predictions([1e-9, 1 - 1e-9], [0, 1])) == pytest.approx(1e-9, rel=1e-6)

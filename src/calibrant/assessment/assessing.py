@@ -9,7 +9,7 @@ from calibrant._border.types import Progress, Rng
 from calibrant.assessment.many_rows import are_many, of_rows, summarised
 from calibrant.assessment.sections import SECTIONS, assembled
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance, examine
-from calibrant.assessment.work import Fields, Steps, Work, settings_of, split
+from calibrant.assessment.work import Fields, Steps, Work, rows_by_group, settings_of
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import METRICS, Metric
@@ -116,7 +116,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     rows = _as_rows(predictions, y_prob, sample_weight)
     predictions = summarised(rows)
     wanted = _chosen(sections)
-    groups = {key: summarised(part) for key, part in split(rows, by).items()}
+    groups = {key: summarised(rows.take(part)) for key, part in rows_by_group(by, rows).items()}
     share = max(1, n_resamples // 5)  # A section counts as this many redraws in the progress.
     steps = Steps(n_resamples * (1 + len(groups)) + share * len(wanted), progress, share)
     generator = np.random.default_rng(rng)

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant._border.types import Progress, Rng
 from calibrant.assessment.forecasts.comparison import compare_forecasts
 from calibrant.assessment.model_differences import ModelComparison
+from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import Metric
@@ -16,7 +17,7 @@ from calibrant.metrics.measuring import suited_names
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import takes_labels_first
-from calibrant.resampling.bootstrap import Bootstrap, group_rows
+from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.seeds import version_and_seed
 from calibrant.results import Comparison
 
@@ -156,7 +157,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         rule=_check_choice(differences, "differences", RULES),
         bandwidth=_check_choice(bandwidth, "bandwidth", BANDWIDTHS),
     )
-    parts = {} if by is None else group_rows(by, models[comparison.baseline].n_samples)
+    parts = rows_by_group(by, models[base])
     generator = np.random.default_rng(rng)
 
     def part(position: int) -> Progress | None:

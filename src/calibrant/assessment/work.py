@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict
 
-from calibrant._border.convert import convert
 from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.assessment.verdict import Examined
-from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
@@ -27,9 +25,6 @@ from calibrant.results import (
 
 if TYPE_CHECKING:
     from calibrant.results import ROCOutline
-
-
-Data = TypeVar("Data", Predictions, Forecasts)
 
 
 class Fields(TypedDict, total=False):
@@ -125,20 +120,11 @@ def measured(
     return found
 
 
-def split(data: Data, by: object) -> dict[str, Data]:
-    """Return the rows of each group, if any has weight; `by` is the group of each row, or None for no groups."""
+def rows_by_group(by: object, data: Predictions | Forecasts) -> dict[str, IntArray]:
+    """Return the rows of each group that has weight, given the group of each row; none without groups."""
     if by is None:
         return {}
-    parts = {name: data.take(rows) for name, rows in rows_by_group(by, data.n_samples).items()}
-    return {name: part for name, part in parts.items() if part.weights.any()}
-
-
-def rows_by_group(by: object, n_rows: int) -> dict[str, IntArray]:
-    """Return the rows of each group, given the group of each row."""
-    keys = convert(by, "by").values.ravel()
-    if len(keys) != n_rows:
-        raise InputError(f"by must have one group per row, but there are {len(keys)} entries for {n_rows} rows.")
-    return group_rows(keys, len(keys))
+    return {name: rows for name, rows in group_rows(by, data.n_samples).items() if data.weights[rows].any()}
 
 
 def settings_of(data: Predictions | Forecasts, n_resamples: int, tolerance: float, rng: Rng) -> dict[str, object]:

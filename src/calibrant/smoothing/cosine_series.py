@@ -111,7 +111,7 @@ def resolution(widths: FloatArray) -> NDArray[np.int64]:
 
 def _terms(widths: FloatArray) -> int:
     """Return the number of terms of the series to use: all further factors are below 1e-18."""
-    return int(3 / widths.min(initial=1.0)) + 2
+    return int(3 / max(widths.min(initial=1.0), NARROWEST)) + 2  # It is 0 if residuals sum to exactly 0.
 
 
 def errors(waves: FloatArray, widths: FloatArray, points: int) -> FloatArray:

@@ -12,7 +12,7 @@ from calibrant.assessment.forecasts.limits import assessed_interval
 from calibrant.assessment.forecasts.verdict import judge
 from calibrant.assessment.size import CONFIDENCE
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
-from calibrant.assessment.work import Steps, settings_of, split
+from calibrant.assessment.work import Steps, rows_by_group, settings_of
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import OmnibusTest, holm
@@ -95,7 +95,7 @@ def assess_forecasts(
         raise TypeError(f"assess_forecasts takes Forecasts, but got {type(forecasts).__name__}.")
     check_count(n_resamples, "n_resamples")
     check_tolerance(tolerance)
-    groups = split(forecasts, by)
+    groups = {key: forecasts.take(rows) for key, rows in rows_by_group(by, forecasts).items()}
     suited = suited_metrics(forecasts)
     steps = Steps(1 + 2 * len(suited) + len(groups), progress)
     generator = np.random.default_rng(rng)

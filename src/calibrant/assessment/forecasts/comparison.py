@@ -73,14 +73,13 @@ def compare_forecasts(
     True
     """
     base = _checked(models, baseline)
-    parts = {} if by is None else rows_by_group(by, models[base].n_samples)
     seed = as_seed(rng)
     whole = _compared(models, base, metrics, seed, progress, intervals=intervals)
     groups = {
         name: _compared(
             {key: f.take(rows) for key, f in models.items()}, base, metrics, seed, None, intervals=intervals
         )
-        for name, rows in parts.items()
+        for name, rows in rows_by_group(by, models[base]).items()
     }
     settings = version_and_seed(rng)
     return replace(whole, groups=groups, settings=settings)
