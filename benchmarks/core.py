@@ -63,7 +63,7 @@ def reduction(part: Any, name: str, P: Any, A: Any, *more: Any, kernel: tuple[An
     except ImportError:
         return partial(function, P, A, *more, kernel=part("kernel").Kernel(*kernel), n_threads=1, **options)
     H = distances.RadialMatrix(P, A, kernel=distances.Kernel(*kernel))
-    return partial(function, H, *more, n_threads=1, **options)
+    return partial(function, H, *more, **options)
 
 
 def of_pairs(part: Any, rng: np.random.Generator) -> Calls:
@@ -101,7 +101,7 @@ def of_lines(part: Any, rng: np.random.Generator) -> Calls:
     x, found = rng.beta(2, 1, 100_000), Calls()
 
     def leave_one_out(kind: Any, x: Any, charges: Any, *settings: Any) -> Any:
-        return kind(Line.of(x), *settings).leave_one_out(charges, n_threads=1)
+        return kind(Line.of(x), *settings).leave_one_out(charges)
 
     y = (rng.random(len(x)) < x).astype(float)
     charges = np.column_stack([y, np.ones(len(x))])
@@ -115,8 +115,8 @@ def of_lines(part: Any, rng: np.random.Generator) -> Calls:
         sums = KernelSums(Line.of(x), 0.03, kernel)
         gaps = RowGaps(sums, 1.0, np.full(10_000, 1e-9), lambda a, b, c, d: (a + c) / (b + d))
         name = f"KDE-ECE of {columns}"
-        found[f"{name} weights, {kernel}"] = partial(gaps.of_weights, y, weights[:, :columns], n_threads=1)
-        found[f"{name} labels, {kernel}"] = partial(gaps.of_labels, hits[:, :columns], np.ones(10_000), n_threads=1)
+        found[f"{name} weights, {kernel}"] = partial(gaps.of_weights, y, weights[:, :columns])
+        found[f"{name} labels, {kernel}"] = partial(gaps.of_labels, hits[:, :columns], np.ones(10_000))
     return found
 
 
@@ -130,7 +130,7 @@ def of_others(part: Any, rng: np.random.Generator) -> Calls:
     return {
         "sorted pair sum, 1e6 rows": partial(line.pair_sum, r),
         "sorted row sums, 1e6 rows": partial(line.row_sums, r),
-        "sorted product, 5e4 x 64": partial(short.matmul, r[:50_000], block, n_threads=1),
+        "sorted product, 5e4 x 64": partial(short.matmul, r[:50_000], block),
         "200 bootstrap samples of 1e4": partial(draws.count_draws, keys, 10_000),
     }
 

@@ -21,7 +21,7 @@ from calibrant.binning.cells.grid import Grid
 from oracles.pairs import simulate
 
 
-def everything(n_threads):
+def everything():
     """Return what every routine finds, as a list of arrays."""
     rng = np.random.default_rng(0)
     P, A, _ = simulate(1100, 3, seed=0)
@@ -32,18 +32,18 @@ def everything(n_threads):
     gaps = [RowGaps(sums, 1.5, np.full(3000, 1e-9), lambda a, b, c, d: a + b + c + d) for sums in by_kernel[:2]]
     sorted_line = SortedLine.of(x, 0.1)
     return [
-        np.array(pairs.pair_sum(H, n_threads=n_threads)),
-        pairs.row_sums(H, n_threads=n_threads),
-        pairs.quadratic_forms(H, weights[:1100], n_threads=n_threads),
-        pairs.block_sums(H, 20, n_threads=n_threads),
+        np.array(pairs.pair_sum(H)),
+        pairs.row_sums(H),
+        pairs.quadratic_forms(H, weights[:1100]),
+        pairs.block_sums(H, 20),
         np.array(sorted_line.pair_sum(weights[:, 0])),
         sorted_line.row_sums(weights[:, 0]),
-        sorted_line.matmul(weights[:, 0], weights, n_threads=n_threads)[0],
-        *(sums.leave_one_out(weights, n_threads=n_threads) for sums in by_kernel),
-        BetaSums(line, 0.001).leave_one_out(weights[:, :3], n_threads=n_threads),
-        BetaSums(line, 0.3).leave_one_out(weights[:, :3], n_threads=n_threads),
-        *(gap.of_weights(happened, weights, n_threads=n_threads) for gap in gaps),
-        *(gap.of_labels(weights > 0.5, x, n_threads=n_threads) for gap in gaps),
+        sorted_line.matmul(weights[:, 0], weights)[0],
+        *(sums.leave_one_out(weights) for sums in by_kernel),
+        BetaSums(line, 0.001).leave_one_out(weights[:, :3]),
+        BetaSums(line, 0.3).leave_one_out(weights[:, :3]),
+        *(gap.of_weights(happened, weights) for gap in gaps),
+        *(gap.of_labels(weights > 0.5, x) for gap in gaps),
         *HeldOut(line, own, happened > 0.5, weights[:, 0]).sums(by_kernel[0]),
         redraws.count_draws(rng.integers(0, 2**63, 9).astype(np.uint64), 500),
         redraws.count_sums(P[:, 0].copy(), np.array([700, 1100]), np.arange(1102.0), np.arange(99, dtype=np.uint64)),
@@ -54,7 +54,7 @@ def everything(n_threads):
         *_sketched(x, happened),
         *_of_a_softmax(P, rng),
         _declared(_parquet()),
-        distances(P, P[:50], squared=False, n_threads=n_threads),
+        distances(P, P[:50], squared=False),
         *(np.asarray(found) for part in _rows(P, rng).redraw(np.arange(40, dtype=np.uint64)) for found in part),
     ]
 

@@ -4,6 +4,7 @@ import os
 from contextlib import contextmanager
 from unittest.mock import patch
 
+from calibrant._core import threads
 from calibrant._core.library import library
 
 
@@ -14,6 +15,11 @@ def _levels():
 
 LEVELS = _levels()
 """The levels of the compiled library that this processor runs."""
+
+
+def on_threads(n):
+    """Use this number of threads, however many processors there are."""
+    return patch.object(threads, "available_threads", lambda: n)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from calibrant._core.line.gaps import Replicates, is_worth_grouping
 from calibrant._core.line.sums import HeldOut, KernelSums, Way
 from calibrant._core.line.twin import PlainSums
 from calibrant.smoothing.gaps import row_gaps
-from cores import LEVELS, core
+from cores import LEVELS, core, on_threads
 from naming import each
 
 COLUMNS = 2 * required().lanes + 3
@@ -47,7 +47,7 @@ def test_gaps_equal_those_of_the_double_loop(shape, bandwidth, reflect):
     positions, outcomes, weights = data(shape)
     line, n = Line.of(positions), len(positions)
     sums, plain = (kind(line, bandwidth, "gaussian", reflect) for kind in (KernelSums, PlainSums))
-    found = Replicates(sums, outcomes > 0.5).gaps(Matrix.view(weights), np.full(n, 1e-9), 1.0, COLUMNS, 1)
+    found = Replicates(sums, outcomes > 0.5).gaps(Matrix.view(weights), np.full(n, 1e-9), 1.0, COLUMNS)
     expected = row_gaps(plain, positions, 1, drop=True).of_weights(outcomes, weights)
     assert found[:, 0] / found[:, 1] == pytest.approx(expected, rel=1e-9)
     assert found[:, 1] + found[:, 3] == pytest.approx(weights.sum(axis=0), rel=1e-12)
@@ -74,9 +74,11 @@ def test_sums_outside_the_fold_of_each_row_equal_the_double_loop(shape, bandwidt
 def test_the_layout_of_the_weights_and_the_number_of_threads_do_not_matter():
     positions, outcomes, weights = data("even")
     replicates, least = Replicates(KernelSums(Line.of(positions), 0.05), outcomes > 0.5), np.full(500, 1e-9)
-    first = replicates.gaps(Matrix.view(np.ascontiguousarray(weights)), least, 1.0, COLUMNS, 1)
+    with on_threads(1):
+        first = replicates.gaps(Matrix.view(np.ascontiguousarray(weights)), least, 1.0, COLUMNS)
     for layout in (np.ascontiguousarray, np.asfortranarray):
-        again = replicates.gaps(Matrix.view(layout(weights)), least, 1.0, COLUMNS, 3)
+        with on_threads(3):
+            again = replicates.gaps(Matrix.view(layout(weights)), least, 1.0, COLUMNS)
         np.testing.assert_array_equal(again, first)
 
 
@@ -96,7 +98,7 @@ def test_any_number_of_rows_in_a_box_is_summed_with_any_number_of_lanes(level, n
     with core(level), patch.multiple(sums_module, _FEW_PAIRS=-1, _FEW_SOURCES=0):
         _spoil_the_stack()
         least = np.full(n, 1e-9)
-        found = Replicates(KernelSums(line, 0.5), happened).gaps(Matrix.view(weights), least, 1.0, 2, 1)
+        found = Replicates(KernelSums(line, 0.5), happened).gaps(Matrix.view(weights), least, 1.0, 2)
     plain = PlainSums(line, 0.5)
     hits, mass = plain.leave_one_out(weights * happened[:, None]), plain.leave_one_out(weights)
     lonely = mass <= 1e-9 * weights.mean(axis=0)

@@ -14,6 +14,7 @@ from calibrant._core.line.kernels import KERNELS, edge_polynomials, translations
 from calibrant._core.line.strips import for_strips
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.line.twin import PlainSums
+from cores import on_threads
 from naming import each
 from oracles.lines import (
     clustered,
@@ -220,7 +221,10 @@ def test_the_number_of_threads_changes_nothing(kernel, columns):
     rng = np.random.default_rng(6)
     line, Q = Line.of(clustered(rng, 140_000)), rng.normal(size=(140_000, columns))
     fast = KernelSums(line, 0.01, kernel)
-    assert np.array_equal(fast.leave_one_out(Q, n_threads=1), fast.leave_one_out(Q, n_threads=3))
+    with on_threads(1):
+        one = fast.leave_one_out(Q)
+    with on_threads(3):
+        assert np.array_equal(fast.leave_one_out(Q), one)
 
 
 @EVERY_KERNEL
@@ -308,11 +312,13 @@ def test_the_plain_twin_equals_the_loops(kernel, reflect):
 @each("columns", [1, required().lanes, required().lanes + 2, 3 * required().lanes - 1])
 def test_memory_that_groups_of_columns_hand_on_is_wide_enough_for_any_of_them(columns):
     found = []
-    for_strips(lambda first, width, room, _: found.append((first, width, *map(len, room))), columns, (7, 5), 1, 1)
+    with on_threads(1):
+        for_strips(lambda first, width, room: found.append((first, width, *map(len, room))), columns, (7, 5), 1)
     widest = max(width for _, width, *_ in found)
     assert sum(width for _, width, *_ in found) == columns
     assert all(charges >= 7 * widest + required().lanes and sums >= 5 * widest for *_, charges, sums in found)
     # The narrow last group may run first on another thread, and leave its memory to a wide one.
     alone = []
-    for_strips(lambda *arguments: alone.append(len(arguments[2].sums)), columns, (7, 5), 1, 2)
+    with on_threads(2):
+        for_strips(lambda *arguments: alone.append(len(arguments[2].sums)), columns, (7, 5), 1)
     assert min(alone) >= 5 * widest

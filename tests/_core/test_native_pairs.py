@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from calibrant._core import engine, pairs, twin
 from calibrant._core.distances import Kernel, RadialMatrix
 from calibrant._core.library import required
+from cores import on_threads
 from naming import each
 from oracles.kernels import PROFILES
 from oracles.pairs import matrix, simulate
@@ -115,14 +116,15 @@ PAIR_SUM = pairs.pair_sum
 def reductions(module, P, A, B, n_threads):
     rng = np.random.default_rng(8)
     weights, columns = rng.random(len(P)), rng.normal(size=(len(P), 21))
-    H, options = RadialMatrix(P, A, B, EXPONENTIAL), {"n_threads": n_threads}
-    return [
-        np.array(module.pair_sum(H, **options)),
-        module.row_sums(H, weights=weights, **options),
-        module.quadratic_forms(H, columns, **options),
-        module.block_sums(H, 20, **options),
-        module.block_sums(H, len(P) // 2, **options),
-    ]
+    H = RadialMatrix(P, A, B, EXPONENTIAL)
+    with on_threads(n_threads):
+        return [
+            np.array(module.pair_sum(H)),
+            module.row_sums(H, weights=weights),
+            module.quadratic_forms(H, columns),
+            module.block_sums(H, 20),
+            module.block_sums(H, len(P) // 2),
+        ]
 
 
 def test_blocks_of_many_classes_are_taken_a_few_at_a_time(monkeypatch):
@@ -223,15 +225,14 @@ def test_calls_from_several_threads_do_not_disturb_each_other():
     expected = pairs.pair_sum(RadialMatrix(P, A, kernel=EXPONENTIAL))
     found = []
     threads = [
-        threading.Thread(
-            target=lambda: found.append(pairs.pair_sum(RadialMatrix(P, A, kernel=EXPONENTIAL), n_threads=2))
-        )
+        threading.Thread(target=lambda: found.append(pairs.pair_sum(RadialMatrix(P, A, kernel=EXPONENTIAL))))
         for _ in range(6)
     ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with on_threads(2):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert found == [expected] * 6
 
 

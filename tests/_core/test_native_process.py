@@ -15,7 +15,7 @@ from calibrant._core.distances import Kernel, RadialMatrix
 from calibrant._core.library import Matrix, Strip, required
 from calibrant._core.line import beta
 from core_calls import everything
-from cores import LEVELS, core
+from cores import LEVELS, core, on_threads
 from oracles.pairs import simulate
 
 KERNEL = Kernel("exponential", "total-variation", 0.4)
@@ -41,8 +41,8 @@ def test_memory_stays_far_below_the_matrix():
 @pytest.mark.parametrize("level", LEVELS[:-1])
 def test_every_level_of_the_processor_finds_the_same(level):
     with core(level):
-        found = everything(1)
-    for ours, theirs in zip(found, everything(1), strict=True):
+        found = everything()
+    for ours, theirs in zip(found, everything(), strict=True):
         # Whole numbers, those of sketches among them, are the same on every machine; others differ by rounding.
         atol = 0.0 if theirs.dtype.kind in "iu" else 1e-12 * np.abs(theirs).max()
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol)
@@ -53,10 +53,12 @@ def test_a_process_that_forks_afterwards_finds_the_same_bits():
         import os
         import numpy as np
         from core_calls import everything
-        before = everything(2)
-        child = os.fork()
-        if child == 0:
-            os._exit(0 if all(map(np.array_equal, everything(2), before)) else 1)
+        from cores import on_threads
+        with on_threads(2):
+            before = everything()
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if all(map(np.array_equal, everything(), before)) else 1)
         print(os.waitpid(child, 0)[1])
     """)
     assert found.stdout.strip() == "0", found.stderr
@@ -98,10 +100,12 @@ def test_global_floating_point_state_is_not_touched():
 
 
 def test_six_threads_at_once_get_the_same_bits():
-    alone = everything(1)
-    with ThreadPoolExecutor(6) as pool:
-        for together in pool.map(lambda turn: everything(1 + turn % 2), range(6)):
-            assert all(map(np.array_equal, alone, together))
+    with on_threads(1):
+        alone = everything()
+    for n_threads in (1, 2):
+        with on_threads(n_threads), ThreadPoolExecutor(6) as pool:
+            for together in pool.map(lambda _: everything(), range(3)):
+                assert all(map(np.array_equal, alone, together))
 
 
 def test_no_routine_is_left_out_of_these_calls(monkeypatch):
@@ -109,7 +113,7 @@ def test_no_routine_is_left_out_of_these_calls(monkeypatch):
     for name, routine in core.routines.items():
         monkeypatch.setitem(core.routines, name, lambda *a, of=routine, name=name: (called.add(name), of(*a)))
     with patch.object(beta, "_FEW_PAIRS", 2_000_000):  # The wider of the two Beta kernels goes by boxes.
-        everything(1)
+        everything()
     assert called == set(core.routines) - {"sizes", "log"}  # These are tested elsewhere.
 
 

@@ -103,7 +103,7 @@ _ROWS_PER_JOB, _CELLS_PER_JOB = 64, 2**18
 """Rows of one job, and distances times classes: if these are fewer, a job has more rows."""
 
 
-def distances(x: FloatArray, y: FloatArray, *, squared: bool, n_threads: int | None = None) -> FloatArray:
+def distances(x: FloatArray, y: FloatArray, *, squared: bool) -> FloatArray:
     r"""Return :math:`\sum_k |x_{ik} - y_{jk}|`, or the sum of squares, for all rows of x (n, K) and y (m, K): (n, m).
 
     Examples
@@ -121,7 +121,7 @@ def distances(x: FloatArray, y: FloatArray, *, squared: bool, n_threads: int | N
         part = found[first : first + rows_per_job]
         core.distances(squared, points, first, *part.shape, part)
 
-    run_all(task, range(0, len(found), rows_per_job), n_threads)
+    run_all(task, range(0, len(found), rows_per_job))
     return found[: len(x), : len(y)]
 
 

@@ -1,8 +1,7 @@
 """Reductions of a `RadialMatrix` H, which is never stored; compiled.
 
-Every function takes H and the number of threads, by default one for each processor. For K classes and C residuals, time
-is O(n^2 (K + C)), memory O(n (K + C)). The result is the same to the last bit for any number of threads. The caller has
-checked that arrays are finite float64 of fitting shapes.
+For K classes and C residuals, time is O(n^2 (K + C)), memory O(n (K + C)). The result is the same to the last bit for
+any number of threads. The caller has checked that arrays are finite float64 of fitting shapes.
 """
 
 import math
@@ -101,7 +100,7 @@ _CELLS_OF_BLOCKS_PER_JOB = 2**18
 _SMALL_BLOCK = 5
 
 
-def pair_sum(H: RadialMatrix, *, n_threads: int | None = None) -> float:
+def pair_sum(H: RadialMatrix) -> float:
     r"""Return :math:`\sum_{i<j} H_{ij}`."""
     problem = problem_of(H)
 
@@ -110,10 +109,10 @@ def pair_sum(H: RadialMatrix, *, n_threads: int | None = None) -> float:
         required().pair_sum(problem, job, found)
         return float(found[0])
 
-    return math.fsum(in_order(task, _jobs(H.n, _COLUMNS_PER_JOB), n_threads))
+    return math.fsum(in_order(task, _jobs(H.n, _COLUMNS_PER_JOB)))
 
 
-def row_sums(H: RadialMatrix, *, weights: FloatArray | None = None, n_threads: int | None = None) -> FloatArray:
+def row_sums(H: RadialMatrix, *, weights: FloatArray | None = None) -> FloatArray:
     r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
     problem = problem_of(H)
     padded_weights, result = zeros(padded(H.n)), zeros(padded(H.n))
@@ -125,13 +124,13 @@ def row_sums(H: RadialMatrix, *, weights: FloatArray | None = None, n_threads: i
         return by_row, by_column
 
     jobs = _jobs(H.n, _COLUMNS_PER_JOB)
-    for job, (by_row, by_column) in zip(jobs, in_order(task, jobs, n_threads), strict=True):
+    for job, (by_row, by_column) in zip(jobs, in_order(task, jobs), strict=True):
         result[job.row : job.row_end] += by_row
         result[job.column : job.column_end] += by_column
     return result[: H.n]
 
 
-def quadratic_forms(H: RadialMatrix, block: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+def quadratic_forms(H: RadialMatrix, block: FloatArray) -> FloatArray:
     r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width).
 
     The product is not stored: memory is that of the block. Every call computes the kernel, which for 500 columns takes
@@ -146,12 +145,12 @@ def quadratic_forms(H: RadialMatrix, block: FloatArray, *, n_threads: int | None
         return out
 
     total = np.zeros(width)
-    for part in in_order(task, _jobs(H.n, _COLUMNS_PER_FORM, _PAIRS_PER_FORM), n_threads):
+    for part in in_order(task, _jobs(H.n, _COLUMNS_PER_FORM, _PAIRS_PER_FORM)):
         total += part
     return 2 * total[: block.shape[1]]
 
 
-def block_sums(H: RadialMatrix, blocksize: int, *, n_threads: int | None = None) -> FloatArray:
+def block_sums(H: RadialMatrix, blocksize: int) -> FloatArray:
     r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused.
 
     Blocks of at least 4096 rows, or of at least 2048 if there are fewer than 8, are each split among the threads;
@@ -162,7 +161,7 @@ def block_sums(H: RadialMatrix, blocksize: int, *, n_threads: int | None = None)
     n_blocks, height = H.n // blocksize, padded(blocksize)
     if blocksize >= (_LARGE_BLOCK if n_blocks < _FEW_BLOCKS else _ROWS_OF_BLOCKS_PER_JOB):
         blocks = slices(0, n_blocks * blocksize, blocksize)
-        return np.array([pair_sum(H.map(itemgetter(rows)), n_threads=n_threads) for rows in blocks])
+        return np.array([pair_sum(H.map(itemgetter(rows))) for rows in blocks])
     step = max(min(_ROWS_OF_BLOCKS_PER_JOB, _CELLS_OF_BLOCKS_PER_JOB // H.points.shape[1]) // height, 1)
 
     def task(first: int) -> FloatArray:
@@ -172,7 +171,7 @@ def block_sums(H: RadialMatrix, blocksize: int, *, n_threads: int | None = None)
         required().block_sums(problem_of(some), height, len(out), out)
         return out
 
-    return np.concatenate([np.zeros(0), *in_order(task, range(0, n_blocks, step), n_threads)])
+    return np.concatenate([np.zeros(0), *in_order(task, range(0, n_blocks, step))])
 
 
 def _jobs(n: int, longest: int, n_pairs: int = _PAIRS_PER_JOB) -> list[Job]:

@@ -81,9 +81,7 @@ class SortedLine:
         core.sorted_rows(self.order, self.decay, r, charges, len(r), sums)
         return sums
 
-    def matmul(
-        self, r: FloatArray, block: FloatArray, *, n_threads: int | None = None
-    ) -> tuple[FloatArray, FloatArray]:
+    def matmul(self, r: FloatArray, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the product of H, its diagonal set to zero, with a block of columns (n, width); and the diagonal."""
         core, (n, columns) = library(), block.shape
         r, block = np.ascontiguousarray(r), np.ascontiguousarray(block, dtype=np.float64)
@@ -97,7 +95,7 @@ class SortedLine:
             else:
                 core.sorted_product(self.order, self.decay, r, n, block, product, columns, first, width)
 
-        run_all(task, range(0, columns, together), n_threads)
+        run_all(task, range(0, columns, together))
         return product, r * r
 
     @cached_property

@@ -34,7 +34,7 @@ def available_threads() -> int:
 
 
 def in_order(task: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int | None = None) -> Iterator[Result]:
-    """Run task on every job, on n_threads threads, and yield the results in the order of the jobs.
+    """Run task on every job, by default on all threads, and yield the results in the order of the jobs.
 
     Only few results wait at any time. If jobs are an iterator, which should yield several, they are made while others
     run. The threads are kept for the next call, because starting them takes longer than most jobs. Jobs of a job run in
@@ -60,9 +60,9 @@ def in_order(task: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int 
         wait([job for job in waiting if not job.cancel()])
 
 
-def run_all(task: Callable[[Job], None], jobs: Sequence[Job], n_threads: int | None = None) -> None:
+def run_all(task: Callable[[Job], None], jobs: Sequence[Job]) -> None:
     """Run task on every job, like `in_order`, without results."""
-    for _ in in_order(task, jobs, n_threads):
+    for _ in in_order(task, jobs):
         pass
 
 

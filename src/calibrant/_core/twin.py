@@ -22,36 +22,36 @@ _TILE = 192
 _TILES_PER_JOB = 4
 
 
-def pair_sum(H: RadialMatrix, *, n_threads: int | None = None) -> float:
+def pair_sum(H: RadialMatrix) -> float:
     r"""Return :math:`\sum_{i<j} H_{ij}`."""
 
     def reduce(rows: slice, columns: slice, K: FloatArray) -> float:
         return float(np.vdot(H.left[rows], K @ H.other[columns]))
 
-    return math.fsum(found for _, _, found in _reduced(H, reduce, n_threads))
+    return math.fsum(found for _, _, found in _reduced(H, reduce))
 
 
-def row_sums(H: RadialMatrix, *, weights: FloatArray | None = None, n_threads: int | None = None) -> FloatArray:
+def row_sums(H: RadialMatrix, *, weights: FloatArray | None = None) -> FloatArray:
     r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
     charges = H.other if weights is None else H.other * weights[:, None]
 
     def reduce(rows: slice, columns: slice, K: FloatArray) -> tuple[FloatArray, FloatArray]:
         return K @ charges[columns], K.T @ charges[rows]
 
-    return np.einsum("ic,ic->i", H.left, _product(charges.shape, _reduced(H, reduce, n_threads)))
+    return np.einsum("ic,ic->i", H.left, _product(charges.shape, _reduced(H, reduce)))
 
 
-def matmul(H: RadialMatrix, block: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+def matmul(H: RadialMatrix, block: FloatArray) -> FloatArray:
     """Return the product of H, its diagonal set to zero, with a block of columns (n, width)."""
 
     def reduce(rows: slice, columns: slice, K: FloatArray) -> tuple[FloatArray, FloatArray]:
         K *= H.left[rows] @ H.other[columns].T
         return K @ block[columns], K.T @ block[rows]
 
-    return _product(block.shape, _reduced(H, reduce, n_threads))
+    return _product(block.shape, _reduced(H, reduce))
 
 
-def quadratic_forms(H: RadialMatrix, block: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+def quadratic_forms(H: RadialMatrix, block: FloatArray) -> FloatArray:
     r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width)."""
     forms = np.zeros(block.shape[1])
 
@@ -59,17 +59,17 @@ def quadratic_forms(H: RadialMatrix, block: FloatArray, *, n_threads: int | None
         K *= H.left[rows] @ H.other[columns].T
         return np.einsum("ib,ib->b", block[rows], K @ block[columns])
 
-    for _, _, found in _reduced(H, reduce, n_threads):
+    for _, _, found in _reduced(H, reduce):
         forms += found
     return 2 * forms
 
 
-def block_sums(H: RadialMatrix, blocksize: int, *, n_threads: int | None = None) -> FloatArray:
+def block_sums(H: RadialMatrix, blocksize: int) -> FloatArray:
     r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused."""
     n_blocks = H.n // blocksize
     if blocksize > n_blocks:
         blocks = slices(0, n_blocks * blocksize, blocksize)
-        return np.array([pair_sum(H.map(itemgetter(rows)), n_threads=n_threads) for rows in blocks])
+        return np.array([pair_sum(H.map(itemgetter(rows))) for rows in blocks])
     points, left, right = (
         X[: n_blocks * blocksize].reshape(n_blocks, blocksize, X.shape[1]) for X in (H.points, H.left, H.other)
     )
@@ -88,7 +88,7 @@ def columns(H: RadialMatrix, which: IntArray) -> FloatArray:
 
 
 def _reduced(
-    H: RadialMatrix, reduce: Callable[[slice, slice, FloatArray], Result], n_threads: int | None
+    H: RadialMatrix, reduce: Callable[[slice, slice, FloatArray], Result]
 ) -> Iterator[tuple[slice, slice, Result]]:
     """Yield the rows, the columns and the reduced kernel of each tile on and above the diagonal.
 
@@ -109,7 +109,7 @@ def _reduced(
         return found
 
     with one_blas_thread():
-        for found in in_order(task, jobs, n_threads):
+        for found in in_order(task, jobs):
             yield from found
 
 

@@ -153,19 +153,19 @@ class BetaSums:
     line: Line
     bandwidth: float
 
-    def leave_one_out(self, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+    def leave_one_out(self, charges: FloatArray) -> FloatArray:
         """Return, for every row, the sums over all other rows."""
-        return for_columns(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
+        return for_columns(self.fill_rows(), charges, self.line.order, self.line.order)
 
     def fill_rows(self) -> Fill:
         """Return the function that computes the leave-one-out sums of some columns."""
         return self._fill(self._rows, leave_out=True)
 
-    def at(self, points: FloatArray, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+    def at(self, points: FloatArray, charges: FloatArray) -> FloatArray:
         """Return the sums over all rows, at points (g,) in [0, 1]."""
         targets = Line.of(points)
         fill = self._fill(points_of(targets.x), leave_out=False)
-        return for_columns(fill, charges, self.line.order, targets.order, n_threads)
+        return for_columns(fill, charges, self.line.order, targets.order)
 
     def peak(self, points: FloatArray) -> FloatArray:
         """Return each point's own kernel, at z = a."""
@@ -190,9 +190,9 @@ class BetaSums:
     def _one_by_one(self, targets: Points, within: IntArray, *, leave_out: bool) -> Fill:
         kernels, logs = _kernels(self._rows, self.bandwidth), targets.logs()
 
-        def fill(charges: FloatArray, sums: FloatArray, width: int, n_threads: int | None) -> None:
+        def fill(charges: FloatArray, sums: FloatArray, width: int) -> None:
             strip = Strip.of(width=width, charges=charges, moments=charges, out=sums)
-            _add_sums(kernels, strip, logs, within, n_threads, leave_out=leave_out)
+            _add_sums(kernels, strip, logs, within, leave_out=leave_out)
 
         return fill
 
@@ -206,14 +206,14 @@ class BetaSums:
         transform, boxes, sink_boxes = to_coefficients(TERMS), as_record(sources.boxes), as_record(sinks.boxes)
         core = required()
 
-        def fill(charges: FloatArray, sums: FloatArray, width: int, n_threads: int | None) -> None:
+        def fill(charges: FloatArray, sums: FloatArray, width: int) -> None:
             moments = np.empty((len(sources.boxes.ids), TERMS, core.lanes))
             core.collect(self._rows.near, boxes, charges, width, TERMS, moments)
             # Points beyond the last box are read, but are 0.
             at_points = np.append(transform.T @ moments, np.zeros(core.lanes**2))
             found = np.zeros((len(within) // TERMS, TERMS, core.lanes))
             between = Strip.of(width=core.lanes, charges=at_points, moments=at_points, out=found)
-            _add_sums(kernels, between, logs, within, n_threads, leave_out=False)
+            _add_sums(kernels, between, logs, within, leave_out=False)
             strip = Strip.of(width=width, charges=charges, moments=charges, out=sums)
             core.interpolate(targets.near, sink_boxes, transform @ found, own, leave_out, strip)
 
@@ -225,7 +225,6 @@ def _add_sums(
     strip: Strip,
     logs: tuple[FloatArray, FloatArray],
     within: IntArray,
-    n_threads: int | None,
     *,
     leave_out: bool,
 ) -> None:
@@ -235,4 +234,4 @@ def _add_sums(
     def task(some: tuple[int, int]) -> None:
         core.beta_sums(kernels, strip, *logs, within, leave_out, *some)
 
-    for_ranges(task, len(within), n_threads, _TARGETS_PER_JOB)
+    for_ranges(task, len(within), _TARGETS_PER_JOB)

@@ -41,7 +41,7 @@ class Replicates:
     sums: KernelSums
     happened: NDArray[np.bool_]
 
-    def gaps(self, weights: Matrix, least: FloatArray, norm: float, columns: int, n_threads: int | None) -> FloatArray:
+    def gaps(self, weights: Matrix, least: FloatArray, norm: float, columns: int) -> FloatArray:
         """Return the four totals of every column, (columns, 4): see `RowGaps`."""
         core, sources, plan = required(), self.sums.sources, self.sums.rows.as_record()
         totals = np.empty((columns, 4))
@@ -52,7 +52,7 @@ class Replicates:
             some = totals[first : first + width]
             core.replicate_gaps(sources, self._events, plan, work, self._places, least, norm, width, some)
 
-        in_groups(task, range(0, columns, core.lanes), self._work, n_threads)
+        in_groups(task, range(0, columns, core.lanes), self._work)
         return totals
 
     def _work(self) -> Work:
@@ -112,27 +112,27 @@ class RowGaps:
     least: FloatArray
     combine: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
 
-    def of_weights(self, outcomes: FloatArray, weights: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+    def of_weights(self, outcomes: FloatArray, weights: FloatArray) -> FloatArray:
         """Return a value for each column of weights (n, B), given outcomes (n,)."""
         n, columns = weights.shape
         matrix = Matrix.view(np.asarray(weights, dtype=np.float64))
         if is_worth_grouping(self.sums, columns):
             replicates = Replicates(self.sums, outcomes > 0.5)
-            return self.combine(*replicates.gaps(matrix, self._least, float(self.norm), columns, n_threads).T)
+            return self.combine(*replicates.gaps(matrix, self._least, float(self.norm), columns).T)
         core, order, fill = required(), self.sums.line.order, self.sums.fill_rows()
         happened = outcomes[order].astype(np.float64)
         totals = np.empty((columns, 4))
 
-        def task(first: int, width: int, buffers: Buffers, n_threads: int | None) -> None:
+        def task(first: int, width: int, buffers: Buffers) -> None:
             core.pack_weights(matrix, happened, order, n, first, width, buffers.charges)
-            fill(buffers.charges, buffers.sums, 2 * width, n_threads)
+            fill(buffers.charges, buffers.sums, 2 * width)
             sums, own = (a[: n * 2 * width].reshape(n, 2 * width) for a in (buffers.sums, buffers.charges))
             self._reduce(sums[:, :width], sums[:, width:], own[:, width:], totals[first : first + width])
 
-        for_strips(task, columns, (n, n), 2, n_threads)
+        for_strips(task, columns, (n, n), 2)
         return self.combine(*totals.T)
 
-    def of_labels(self, hits: NDArray[np.bool_], weights: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+    def of_labels(self, hits: NDArray[np.bool_], weights: FloatArray) -> FloatArray:
         """Return a value for each column of events (n, B), given weights (n,)."""
         n, columns = hits.shape
         core, order, fill = required(), self.sums.line.order, self.sums.fill_rows()
@@ -140,13 +140,13 @@ class RowGaps:
         mass = self.sums.leave_one_out(weights[:, None])[order, 0]
         totals = np.empty((columns, 4))
 
-        def task(first: int, width: int, buffers: Buffers, n_threads: int | None) -> None:
+        def task(first: int, width: int, buffers: Buffers) -> None:
             core.pack_hits(matrix, own, order, n, first, width, buffers.charges)
-            fill(buffers.charges, buffers.sums, width, n_threads)
+            fill(buffers.charges, buffers.sums, width)
             sums = buffers.sums[: n * width].reshape(n, width)
             self._reduce(sums, _repeated(mass, width), _repeated(own, width), totals[first : first + width])
 
-        for_strips(task, columns, (n, n), 1, n_threads)
+        for_strips(task, columns, (n, n), 1)
         return self.combine(*totals.T)
 
     @cached_property

@@ -9,8 +9,8 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.library import Matrix, required
 from calibrant._core.threads import run_all
 
-Fill: TypeAlias = Callable[[FloatArray, FloatArray, int, int | None], None]
-"""fill(charges, sums, width, n_threads) adds the sums of `width` columns of charges to `sums`, which are zero before.
+Fill: TypeAlias = Callable[[FloatArray, FloatArray, int], None]
+"""fill(charges, sums, width) adds the sums of `width` columns of charges to `sums`, which are zero before.
 
 Both are flat, row by row, in the order of the sorted rows and targets. The charges are followed by as many zeros as a
 register may read beyond the last row.
@@ -24,8 +24,8 @@ class Buffers(NamedTuple):
     sums: FloatArray
 
 
-Task: TypeAlias = Callable[[int, int, Buffers, int | None], None]
-"""task(first, width, buffers, n_threads) processes some columns; the sums in the buffers are zero."""
+Task: TypeAlias = Callable[[int, int, Buffers], None]
+"""task(first, width, buffers) processes some columns; the sums in the buffers are zero."""
 
 Job = TypeVar("Job")
 Memory = TypeVar("Memory")
@@ -34,9 +34,7 @@ Memory = TypeVar("Memory")
 _ROWS_PER_JOB = 131072
 
 
-def for_columns(
-    fill: Fill, charges: FloatArray, sources: IntArray, targets: IntArray, n_threads: int | None
-) -> FloatArray:
+def for_columns(fill: Fill, charges: FloatArray, sources: IntArray, targets: IntArray) -> FloatArray:
     """Return the sums (targets, m) of charges (n, m), computed by `fill`, with both in their original order.
 
     `sources` and `targets` are the indices that sort them.
@@ -45,16 +43,16 @@ def for_columns(
     matrix = Matrix.view(np.asarray(charges, dtype=np.float64))
     result = np.empty((len(targets), columns))
 
-    def task(first: int, width: int, buffers: Buffers, n_threads: int | None) -> None:
+    def task(first: int, width: int, buffers: Buffers) -> None:
         core.pack(matrix, sources, len(sources), first, width, width, buffers.charges)
-        fill(buffers.charges, buffers.sums, width, n_threads)
+        fill(buffers.charges, buffers.sums, width)
         core.unpack(buffers.sums, targets, len(targets), first, width, columns, result)
 
-    for_strips(task, columns, (len(sources), len(targets)), 1, n_threads)
+    for_strips(task, columns, (len(sources), len(targets)), 1)
     return result
 
 
-def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_threads: int | None) -> None:
+def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int) -> None:
     """Call task on groups of columns, of which each takes `lanes` lanes, with buffers for their charges and sums.
 
     `sizes` are the numbers of sources and targets. A single group is distributed over the threads; of several groups,
@@ -68,19 +66,17 @@ def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_t
     def allocate() -> Buffers:
         return Buffers(np.empty((sizes[0] + register) * full + register), np.empty(sizes[1] * full))
 
-    def one(first: int, memory: Buffers, n_threads: int | None = 1) -> None:
+    def one(first: int, memory: Buffers) -> None:
         memory.sums[:] = 0.0
-        task(first, min(step, columns - first), memory, n_threads)
+        task(first, min(step, columns - first), memory)
 
     if columns <= step:
-        one(0, allocate(), n_threads)
+        one(0, allocate())
     else:
-        in_groups(one, range(0, columns, step), allocate, n_threads)
+        in_groups(one, range(0, columns, step), allocate)
 
 
-def in_groups(
-    task: Callable[[Job, Memory], None], jobs: Sequence[Job], allocate: Callable[[], Memory], n_threads: int | None
-) -> None:
+def in_groups(task: Callable[[Job, Memory], None], jobs: Sequence[Job], allocate: Callable[[], Memory]) -> None:
     """Call task on every job, with memory that no other thread uses at the same time.
 
     Memory of finished jobs is reused: allocating it takes as much time as the sums.
@@ -95,11 +91,9 @@ def in_groups(
         task(job, memory)
         spare.append(memory)
 
-    run_all(one, jobs, n_threads)
+    run_all(one, jobs)
 
 
-def for_ranges(
-    task: Callable[[tuple[int, int]], None], n: int, n_threads: int | None, size: int = _ROWS_PER_JOB
-) -> None:
+def for_ranges(task: Callable[[tuple[int, int]], None], n: int, size: int = _ROWS_PER_JOB) -> None:
     """Call task on ranges of `size` that cover 0..n - 1."""
-    run_all(task, [(first, min(first + size, n)) for first in range(0, n, size)], n_threads)
+    run_all(task, [(first, min(first + size, n)) for first in range(0, n, size)])

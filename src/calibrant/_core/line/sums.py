@@ -90,13 +90,12 @@ class KernelSums:
     kernel: str = "gaussian"
     reflect: bool = True
 
-    def leave_one_out(self, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+    def leave_one_out(self, charges: FloatArray) -> FloatArray:
         """Return, for every row, the sums over all other rows; a row's own images are left out too.
 
-        Charges and sums are (n, m), in the original order of the positions. By default all processors are used; the
-        result does not depend on their number.
+        Charges and sums are (n, m), in the original order of the positions.
         """
-        return for_columns(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
+        return for_columns(self.fill_rows(), charges, self.line.order, self.line.order)
 
     def fill_rows(self) -> Fill:
         """Return the function that computes the leave-one-out sums of some columns."""
@@ -107,11 +106,11 @@ class KernelSums:
         """The plan of the leave-one-out sums."""
         return self.plan(self.line, leave_out=True)
 
-    def at(self, points: FloatArray, charges: FloatArray, *, n_threads: int | None = None) -> FloatArray:
+    def at(self, points: FloatArray, charges: FloatArray) -> FloatArray:
         """Return the sums over all rows, at points (g,) in [0, 1]: an array of shape (g, m)."""
         targets = Line.of(points)
         fill = self._fill(self.plan(targets, leave_out=False))
-        return for_columns(fill, charges, self.line.order, targets.order, n_threads)
+        return for_columns(fill, charges, self.line.order, targets.order)
 
     def peak(self, points: FloatArray) -> FloatArray:
         """Return the kernel at distance 0 from the points: 1."""
@@ -190,12 +189,12 @@ class KernelSums:
         core, sources, record = required(), self.sources, plan.as_record()
         terms, needs_moments = sources.terms, bool(np.any(plan.way != Way.DIRECTLY))
 
-        def fill(charges: FloatArray, sums: FloatArray, width: int, n_threads: int | None) -> None:
+        def fill(charges: FloatArray, sums: FloatArray, width: int) -> None:
             moments = np.empty(len(self.boxes.ids) * terms * core.lanes)
             if needs_moments:
                 core.collect(self.line.x, sources.boxes, charges, width, terms, moments)
             strip = Strip.of(width=width, charges=charges, moments=moments, out=sums)
-            for_ranges(lambda some: core.line_sums(sources, strip, record, *some), len(plan.x), n_threads)
+            for_ranges(lambda some: core.line_sums(sources, strip, record, *some), len(plan.x))
 
         return fill
 
