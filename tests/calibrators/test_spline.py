@@ -88,7 +88,7 @@ def test_a_monotone_spline_of_reversed_scores_is_the_base_rate():
     "settings, message",
     [
         ({"n_knots": 0}, "n_knots must be a whole number"),
-        ({"prior_weight": 0.0}, "prior_weight must be positive"),
+        ({"prior_weight": 0.0}, "prior_weight must be a positive number"),
         ({"smoothing": "cv"}, 'smoothing must be "reml"'),
         ({"smoothing": -1.0}, 'smoothing must be "reml"'),
         ({"smoothing": np.inf}, 'smoothing must be "reml" or a positive, finite number'),

@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import softplus
 from calibrant.calibrators import operations as ops
@@ -12,7 +13,6 @@ from calibrant.calibrators.binary.platt import LogisticCalibrator
 from calibrant.calibrators.fitting.log_odds import bounded, bounded_operations
 from calibrant.calibrators.fitting.logistic import LogisticFit, fit_logistic
 from calibrant.calibrators.rules import Rule, are_finite, are_not_negative
-from calibrant.exceptions import InputError
 
 
 @dataclass(eq=False, repr=False)
@@ -85,13 +85,12 @@ class BetaCalibration(LogisticCalibrator):
         return ops.softplus(x) * self.b_ - ops.softplus(-x) * self.a_ + self.c_
 
     def _maximised(self, x: FloatArray, targets: FloatArray, weights: FloatArray) -> LogisticFit:
+        check_option(self.parameters, "parameters", "abm", "am", "ab")
         prior = np.array([0.0, 1.0, 1.0])
         if self.parameters == "am":
             return fit_logistic(x[:, None], targets, weights, prior[:2], bounded=True)
         features = np.column_stack([-softplus(-x), softplus(x)])
         if self.parameters == "abm":
             return fit_logistic(features, targets, weights, prior, bounded=True)
-        if self.parameters == "ab":
-            half = np.log(2.0) * np.array([1.0, -1.0])
-            return fit_logistic(features + half, targets, weights, prior, intercept=False, bounded=True)
-        raise InputError(f'parameters must be "abm", "am" or "ab", but is {self.parameters!r}.')
+        half = np.log(2.0) * np.array([1.0, -1.0])
+        return fit_logistic(features + half, targets, weights, prior, intercept=False, bounded=True)

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_positive
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary.isotonic import pooled_ties
@@ -271,7 +271,6 @@ class SplineCalibration(LogisticCalibrator):
 
     def _check(self) -> None:
         check_count(self.n_knots, "n_knots")
-        if not 0 < self.prior_weight < np.inf:
-            raise InputError(f"prior_weight must be positive and finite, but is {self.prior_weight!r}.")
+        check_positive(self.prior_weight, "prior_weight")
         if self.smoothing != "reml" and not (isinstance(self.smoothing, (int, float)) and 0 < self.smoothing < np.inf):
             raise InputError(f'smoothing must be "reml" or a positive, finite number, but is {self.smoothing!r}.')

@@ -4,11 +4,11 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import FloatArray
 from calibrant._core.blocks import log_softmax
 from calibrant._core.laws import softplus
 from calibrant.calibrators import operations as ops
-from calibrant.exceptions import InputError
 
 Score = Literal["probability", "logit", "margin"]
 """The argument of a class's map in one-vs-rest calibration."""
@@ -53,16 +53,15 @@ def operations_of_two(x: ops.Value) -> ops.Value:
 
 def class_scores(log_probs: FloatArray, score: Score) -> FloatArray:
     """Return one score per class, (n, K), rounded so that equal probabilities are ties."""
+    check_option(score, "score", "probability", "logit", "margin")
     if score == "probability":
         values = log_odds_of_classes(log_probs)
     elif score == "logit":
         values = log_softmax(log_probs)
-    elif score == "margin":
+    else:
         ascending = np.sort(log_probs, axis=1)
         best, second = ascending[:, -1:], ascending[:, -2:-1]
         values = log_probs - np.where(log_probs == best, second, best)
-    else:
-        raise InputError(f'score must be "probability", "logit" or "margin", but is {score!r}.')
     return np.round(values, SCORE_DECIMALS)
 
 

@@ -110,9 +110,7 @@ class VectorScaling(LikelihoodScaling):
     ----------
     coef_, intercept_ : ndarrays of shape (K,)
         For a class without rows they drive the probability towards 0.
-    converged_ : bool
-    gradient_norm_ : float
-    n_iter_ : int
+    converged_, gradient_norm_, n_iter_ : bool, float and int
 
     Notes
     -----
@@ -173,9 +171,7 @@ class MatrixScaling(LikelihoodScaling):
     ----------
     coef_ : ndarray of shape (K, K)
     intercept_ : ndarray of shape (K,)
-    converged_ : bool
-    gradient_norm_ : float
-    n_iter_ : int
+    converged_, gradient_norm_, n_iter_ : bool, float and int
 
     Notes
     -----
@@ -225,9 +221,7 @@ class DirichletCalibration(AffineScaling):
     ----------
     coef_ : ndarray of shape (K, K)
     intercept_ : ndarray of shape (K,)
-    converged_ : bool
-    gradient_norm_ : float
-    n_iter_ : int
+    converged_, gradient_norm_, n_iter_ : bool, float and int
 
     Notes
     -----

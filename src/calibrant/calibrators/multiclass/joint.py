@@ -133,9 +133,7 @@ class JointScaling(WarmStartCalibrator):
         outside.
     coef_ : ndarray of shape (K, K)
     intercept_ : ndarray of shape (K,)
-    converged_ : bool
-    gradient_norm_ : float
-    n_iter_ : int
+    converged_, gradient_norm_, n_iter_ : bool, float and int
 
     Notes
     -----

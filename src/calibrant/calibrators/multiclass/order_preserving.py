@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_not_negative
+from calibrant._border.checks import check_count, check_not_negative, check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, log_softmax
 from calibrant._core.newton import Curve, Minimum
@@ -159,6 +159,7 @@ class OrderPreserving(WarmStartCalibrator):
 
     def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
         """Learn the map; the search starts at the slopes of `near`, or at temperature scaling."""
+        check_option(self.family, "family", "diag", "oi")
         check_count(self.segments, "segments")
         check_count(self.max_iter, "max_iter")
         check_not_negative(self.smoothness, "smoothness")
@@ -223,14 +224,12 @@ class OrderPreserving(WarmStartCalibrator):
 
     def _choose_knots(self, scores: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the knots and the matrix of the penalty."""
-        if self.family == "diag":
-            top = float(scores.max()) if self.scores == RAW_LOGITS else 0.0
-            knots = line_knots(scores, weights, self.segments, self.temperature_, top)
-            return knots, roughness(len(knots) - 1)
         if self.family == "oi":
             ranks = rank_knots(scores.shape[1], self.segments)
             return ranks.astype(np.float64), rank_roughness(len(ranks) - 1)
-        raise InputError(f'family must be "diag" or "oi", but is {self.family!r}.')
+        top = float(scores.max()) if self.scores == RAW_LOGITS else 0.0
+        knots = line_knots(scores, weights, self.segments, self.temperature_, top)
+        return knots, roughness(len(knots) - 1)
 
     def _segments(self, scores: FloatArray) -> Segments:
         if self.family == "oi":

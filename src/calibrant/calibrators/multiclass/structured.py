@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_not_negative
+from calibrant._border.checks import check_not_negative, check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, over_classes, threads_for
 from calibrant.calibrators import operations as ops
@@ -18,7 +18,6 @@ from calibrant.calibrators.multiclass.affine import AffineScaling
 from calibrant.calibrators.multiclass.guard import GUARD, LaplaceGuard, fit_guard, guarded
 from calibrant.calibrators.multiclass.temperature import TemperatureScaling
 from calibrant.calibrators.rules import AFFINE
-from calibrant.exceptions import InputError
 
 
 @dataclass(eq=False, repr=False)
@@ -50,9 +49,7 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
         0; the share of `guard_` is 0 if `guard` is 0.
     coef_ : ndarray of shape (K,) or (K, K)
     intercept_ : ndarray of shape (K,)
-    converged_ : bool
-    gradient_norm_ : float
-    n_iter_ : int
+    converged_, gradient_norm_, n_iter_ : bool, float and int
 
     Notes
     -----
@@ -170,13 +167,12 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
 
     def _problem(self, k: int, n: float) -> tuple[type[Diagonal | Full], FloatArray, FloatArray]:
         """Return the family, the factor of each squared parameter, and the parameters of the identity."""
+        check_option(self.structure, "structure", "vector", "matrix")
         for name in ("diagonal", "off_diagonal", "intercept"):
             check_not_negative(getattr(self, name), name)
         own, intercept = self.diagonal * k / n, self.intercept * k / n
         if self.structure == "vector":
             return Diagonal, np.tile([own, intercept], (k, 1)), np.tile([1.0, 0.0], (k, 1))
-        if self.structure == "matrix":
-            matrix = np.full((k, k), self.off_diagonal * k * (k - 1) / n)
-            np.fill_diagonal(matrix, own)
-            return Full, np.column_stack([matrix, np.full(k, intercept)]), np.eye(k, k + 1)
-        raise InputError(f'structure must be "vector" or "matrix", but is {self.structure!r}.')
+        matrix = np.full((k, k), self.off_diagonal * k * (k - 1) / n)
+        np.fill_diagonal(matrix, own)
+        return Full, np.column_stack([matrix, np.full(k, intercept)]), np.eye(k, k + 1)
