@@ -32,7 +32,7 @@ def expit(x):
 
 def write_files(folder, n_files):
     """Write files of a million rows: predictions in single precision, labels of a byte."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for i in range(len(list(folder.iterdir())), n_files):
         rng = np.random.default_rng(i)
         x = rng.normal(0, 1.5, ROWS_PER_FILE)

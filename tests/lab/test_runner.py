@@ -114,5 +114,5 @@ def test_workers_have_one_thread_and_the_parent_keeps_its_own():
 
 
 def test_nothing_loads_numpy_before_the_threads_are_set():
-    code = "import sys, calibrant.lab.runner, studies.validity.__main__; print('numpy' in sys.modules)"
+    code = "import sys, calibrant.lab.runner, studies.__main__; print('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

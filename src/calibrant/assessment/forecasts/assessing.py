@@ -149,17 +149,18 @@ def _measured(
 ) -> tuple[dict[str, Estimate], dict[str, Interval]]:
     """Return the values of the metrics, with their limits and ranges by chance."""
     metrics, limits = dict[str, Estimate](), dict[str, Interval]()
+    known: Interval | None
     for key, metric in suited.items():
         if key == TESTED:
-            metrics[key], limits[key] = _as_judged(metric, forecasts, judged)
-            steps.add(2)  # With its limits.
-            continue
-        rows = _compared_rows(metric, forecasts)
-        some = forecasts if rows is None else forecasts.take(rows)
-        found = metric.estimate(some)
-        metrics[key] = found if rows is None else replace(found, details={**found.details, "rows": len(rows)})
-        steps.add(1)
-        known = assessed_interval(metric, some, found.value, seed)
+            metrics[key], known = _as_judged(metric, forecasts, judged)
+            steps.add(1)
+        else:
+            rows = _compared_rows(metric, forecasts)
+            some = forecasts if rows is None else forecasts.take(rows)
+            found = metric.estimate(some)
+            metrics[key] = found if rows is None else replace(found, details={**found.details, "rows": len(rows)})
+            steps.add(1)
+            known = assessed_interval(metric, some, found.value, seed)
         if known is not None:
             limits[key] = known
         steps.add(1)

@@ -165,7 +165,7 @@ def shown(result: "Readable") -> Element:
     rows = printed.rows(result)
     if figures:  # They show what is long.
         rows = [row for row in rows if not _is_long(getattr(result, row[0]))]
-    lines = [(name if i == 0 else "", line) for name, said in rows for i, line in enumerate(said.splitlines())]
+    lines = [(name if i == 0 else "", line) for name, said in rows for i, line in enumerate(said.split("\n"))]
     return element("div", *figures, _table((type(result).__name__, ""), lines))
 
 

@@ -21,6 +21,7 @@ from calibrant._border.numerals import (
     with_sign,
 )
 from calibrant.results.words.metrics import cautions, chance_in_words, fit_caveats, why_without_value
+from calibrant.results.words.names import printable
 from calibrant.results.words.parts import parts_in_words, smallest_pvalue
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _forecast_recommendation(result: "ForecastRecommendation") -> Rows:
 
 def _advice(result: "Recommendation | ForecastRecommendation", rows: str) -> Rows:
     losses = ", ".join(f"{one.name} {significant(one.loss, 4)}" for one in result.candidates)
-    words = [("advice", result.headline), ("reasons", "\n".join(result.reasons))]
+    words = [("advice", printable(result.headline)), ("reasons", "\n".join(map(printable, result.reasons)))]
     return [*words, (f"{result.score} of", losses), ("judged by", f"{rows}, in {result.n_folds} folds")]
 
 
@@ -206,7 +207,8 @@ def summary(value: object) -> str:
     if isinstance(value, Mapping):
         held = {key: part for key, part in value.items() if not _is_empty(part)}
         return _listed(
-            [f"{key} {brief(part)}" for key, part in held.items()], one_per_line=any(map(is_dataclass, held.values()))
+            [f"{printable(str(key))} {brief(part)}" for key, part in held.items()],
+            one_per_line=any(map(is_dataclass, held.values())),
         )
     if isinstance(value, Sequence) and not isinstance(value, str):
         return _listed([brief(part) for part in value], one_per_line=False)
@@ -222,12 +224,12 @@ def brief(value: object) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         return _headline(value)
     if isinstance(value, Mapping):
-        return f"({_listed([str(key) for key in value], one_per_line=False)})"
+        return f"({_listed([printable(str(key)) for key in value], one_per_line=False)})"
     if isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, str)):
         return f"{len(value)} entries"
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         return f"{count(len(value))} characters"
-    return significant(float(value), 4) if isinstance(value, (float, np.floating)) else str(value)
+    return significant(float(value), 4) if isinstance(value, (float, np.floating)) else printable(str(value))
 
 
 def _headline(result: Any) -> str:
@@ -239,7 +241,7 @@ def _headline(result: Any) -> str:
     held: list[tuple[str, Any]] = [(name, getattr(result, name, None)) for name in HEADS]
     held.append(("", type(result).__name__))
     name, value = next(pair for pair in held if not _is_empty(pair[1]))
-    text = summary(value) if name == "value" else str(value)
+    text = summary(value) if name == "value" else printable(str(value))
     if name == "pvalue":
         relation = "≤" if is_at(value, getattr(result, "details", {}).get("smallest_pvalue")) else "="
         text = f"p {relation} {significant(value)}"
@@ -258,7 +260,7 @@ def _listed(entries: list[str], *, one_per_line: bool) -> str:
 
 def _aligned(name: str, text: str, width: int) -> list[str]:
     """Return a field with its name before the first line."""
-    lines = [part for line in text.splitlines() or [""] for part in _broken(line)]
+    lines = [part for line in text.split("\n") for part in _broken(line)]
     heads = [name, *[""] * (len(lines) - 1)]
     return [f"  {head:<{width}}  {line}".rstrip() for head, line in zip(heads, lines, strict=True)]
 
