@@ -252,6 +252,8 @@ def test_importing_the_package_does_not_import_polars():
         ("\u202e\u200b\u2028\ufeff", r"\u202e\u200b\u2028\ufeff"),
         (os.fsdecode(b"\xff"), r"\xff"),
         (b"bytes", "bytes"),
+        *[(text, text) for text in ("👩\u200d🔬", "\u0645\u06cc\u200c\u062e", "東\u3000京")],
+        ("a\xa0b\u2003\ue000", r"a\xa0b\u2003\ue000"),
     ],
 )
 def test_printable_escapes_what_disturbs_and_nothing_else(text, expected):

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, as_record
+from calibrant._border import text
 from calibrant.report import page, render_html
 from calibrant.report.series import series_of
 from calibrant.results.drawing import thinning
-from calibrant.results.words import names
 from report_cases import (
     HOSTILE,
     Tree,
@@ -194,9 +194,9 @@ class TestSecurity:
     def test_hostile_text_is_shown_and_kept(self, hostile):
         source = poisoned_page(hostile)
         tree = poisoned_tree(hostile)
-        shown = names.name(hostile)
+        shown = text.name(hostile)
         assert headings_of_cards(tree)[0] == shown
-        assert tree.find("title")[0][1] == tree.find("h1")[0][1] == names.name(hostile, limit=200)
+        assert tree.find("title")[0][1] == tree.find("h1")[0][1] == text.name(hostile, limit=200)
         rows = [t for a, t in tree.find("th", scope="row")]
         # A metric, a class, a group and a setting.
         assert [row.strip() for row in rows].count(shown) >= 4

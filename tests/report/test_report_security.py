@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from browser import WRITTEN, needs_chromium
+from calibrant._border import text
 from calibrant.report import render_html
 from calibrant.report.experiment import render_experiment
 from calibrant.report.page import environment
 from calibrant.results import Estimate
-from calibrant.results.words import names
 from report_cases import (
     Tree,
     advised,
@@ -417,7 +417,7 @@ def is_same(found, harmless):
 def holds(found, words):
     """Tell whether every word is the whole text of an element."""
     shown = set(found["cells"])
-    assert [word for word in words if not {names.name(word), names.name(word, 200)} & shown] == []
+    assert [word for word in words if not {text.name(word), text.name(word, 200)} & shown] == []
     return True
 
 
@@ -429,7 +429,7 @@ def together(words, limit):
     found = [""]
     for word in words:
         longer = f"{found[-1]} {word}"
-        if len(names.printable(longer)) <= limit and not word.isidentifier():
+        if len(text.printable(longer)) <= limit and not word.isidentifier():
             found[-1] = longer
         else:
             found.append(word)
@@ -503,7 +503,7 @@ def test_hostile_titles_run_nothing_and_leave_the_page_as_it_is(chromium, folder
         harmless, *hostile = compared(chromium, folder, way, build("word", "other"), *sources)
         assert harmless["size"] > 300
         assert all(map(is_harmless, hostile))
-        assert [one["heading"] for one in hostile] == [names.name(word, limit=200) for word in words]
+        assert [one["heading"] for one in hostile] == [text.name(word, limit=200) for word in words]
         assert all(is_same(one, harmless) for one in hostile)
 
 
@@ -585,7 +585,7 @@ def test_hostile_file_names_change_no_element(tmp_path, monkeypatch):
         out = tmp_path / "page.html"
         assert cli.main(["report", str(tmp_path / name), "--out", str(out)]) == 0
         tree = Tree(out.read_text(encoding="utf-8"))
-        assert tree.find("h1")[0][1] == names.name(f"Calibration of {name}", limit=200)
+        assert tree.find("h1")[0][1] == text.name(f"Calibration of {name}", limit=200)
         shapes.append(tree.shape)
     assert all(shape == shapes[0] for shape in shapes)
 
@@ -628,5 +628,5 @@ def test_hostile_columns_run_nothing_and_leave_the_page_as_it_is(chromium, folde
             assert stays_silent(heard)
         assert is_harmless(found)
         rows[kind] = found["rows"]
-        assert [word for word in words if names.name(word) not in found["cells"]] == []
+        assert [word for word in words if text.name(word) not in found["cells"]] == []
     assert rows["hostile"] == rows["harmless"]

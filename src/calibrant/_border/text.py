@@ -1,21 +1,25 @@
-"""Text from outside, made harmless and short for one-line messages."""
+"""Text from outside, made harmless and short: for one-line messages, tables and pages."""
 
 import difflib
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from calibrant.exceptions import FileError
 
 CELL_LIMIT = 60
 """Longest quotation of a cell, a column name or the message of another library."""
 
+VISIBLE = "\u200c\u200d\u3000"
+"""Characters that stay although Python calls them not printable: words and emoji need the two joiners, and text in
+Chinese and Japanese its wide space."""
+
 
 def printable(text: str | bytes | os.PathLike[str], limit: int | None = None) -> str:
-    r"""Escape everything in `text` that could disturb a terminal or break the line.
+    r"""Escape everything in `text` that nobody would see, that could disturb a terminal, or that would break the line.
 
-    Control characters, ANSI escapes, line ends, bidirectional and zero-width marks, and the undecodable bytes of
-    file names become backslash escapes. Other characters, of any language, stay.
+    Control characters, ANSI escapes, line ends, unusual spaces, bidirectional and zero-width marks, and the undecodable
+    bytes of file names become backslash escapes. Other characters, of any language, stay.
 
     Parameters
     ----------
@@ -31,13 +35,37 @@ def printable(text: str | bytes | os.PathLike[str], limit: int | None = None) ->
     plain = os.fsdecode(text)
     if limit is not None and len(plain) > limit:
         plain = plain[: limit - 1] + "…"
-    return "".join(c if c.isprintable() else _escape(c) for c in plain)
+    return (
+        plain if plain.isprintable() else "".join(c if c.isprintable() or c in VISIBLE else _escape(c) for c in plain)
+    )
 
 
 def _escape(character: str) -> str:
     if 0xDC80 <= ord(character) <= 0xDCFF:  # A byte of a file name that is not UTF-8.
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def name(raw: Hashable, limit: int = 80) -> str:
+    """Return a name fit for a table: printable, not empty, and without its middle if it is long.
+
+    Examples
+    --------
+    >>> name("abcdefghij", limit=7), name("  ")
+    ('abcd…ij', '(empty)')
+    """
+    text = printable(str(raw)).strip()
+    if not text:
+        return "(empty)"
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    return f"{text[: limit - 1 - tail]}…{text[-tail:]}"
+
+
+def capital(text: str) -> str:
+    """Return the text with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]
 
 
 def quoted(text: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calibrant._border.numerals import count, counted, decimals, number, percent
+from calibrant._border.text import name
 from calibrant._border.types import FloatArray
 from calibrant.report.series import Marked, Series
 from calibrant.results import Assessment, ReliabilityCurve
@@ -19,7 +20,6 @@ from calibrant.results.drawing.reliability import (
 )
 from calibrant.results.drawing.reliability_svg import bars, lines, mark, place, small_curve
 from calibrant.results.drawing.svg import Element, Scale, element
-from calibrant.results.words.names import name
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
 BOTTOM = TOP + SIDE

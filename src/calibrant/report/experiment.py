@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from calibrant._border.numerals import between, count, number, percent, signed
+from calibrant._border.text import capital, name
 from calibrant.report import experiment_figures as drawings
 from calibrant.report.page import rendered
 from calibrant.report.tables import of_metric
@@ -19,7 +20,6 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.words.names import capital, name
 
 
 def stars(difference: Difference | None, level: float) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from calibrant._border.numerals import as_given, number, signed
+from calibrant._border.text import name
 from calibrant.report.series import Marked
 from calibrant.results import (
     Compared,
@@ -19,7 +20,6 @@ from calibrant.results import (
 )
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale, element
-from calibrant.results.words.names import name
 
 ROW, LEFT, WIDTH = 18.0, 160.0, 190.0
 """No wider than the screen of a phone, on which a wider figure would shrink until its text cannot be read."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from calibrant._border.numerals import number, percent, pvalue, signed
+from calibrant._border.text import capital
 from calibrant.report.diagram import reliability_diagram
 from calibrant.report.series import AnySeries, Series
 from calibrant.report.tables import of_metric, signed_limits
@@ -27,7 +28,6 @@ from calibrant.results import (
 )
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale
-from calibrant.results.words.names import capital
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""

@@ -1,10 +1,10 @@
 """Groups that a search has found, as a table with a small figure for each."""
 
 from calibrant._border.numerals import aligned, percent, signed
+from calibrant._border.text import name
 from calibrant.results import FoundGroup, GroupFindings
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale
-from calibrant.results.words.names import name
 
 MOST = 50
 """Groups that overlap with others are listed up to this number."""

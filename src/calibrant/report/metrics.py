@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from calibrant._border.numerals import counted, number
+from calibrant._border.text import capital
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
@@ -18,7 +19,6 @@ from calibrant.results.words.metrics import (
     infinity_caveats,
     why_without_value,
 )
-from calibrant.results.words.names import capital
 
 ABSENT = "\N{EN DASH}"
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant._border import numerals
+from calibrant._border import numerals, text
 from calibrant.report import (
     decisions,
     decomposition,
@@ -38,7 +38,6 @@ from calibrant.results import (
     state,
 )
 from calibrant.results.words import decisions as words
-from calibrant.results.words import names
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -179,7 +178,7 @@ def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **
     """Fill a template, with the common style sheet, one of its own, and a policy that allows nothing else."""
     style = asset("style.css") + (asset(sheet) if sheet else "")
     own = {"policy": policy(style, script), "style": Verbatim(style), "script": Verbatim(script)}
-    return environment().get_template(template).render(title=names.name(title, limit=200), **own, **content)
+    return environment().get_template(template).render(title=text.name(title, limit=200), **own, **content)
 
 
 def embed(title: str, series: Sequence[AnySeries], extras: Extras = NOTHING_ELSE) -> str:
@@ -243,7 +242,7 @@ def environment() -> "Environment":
         auto_reload=False,  # Nobody changes a template between two pages.
     )
     engine.filters.update(
-        name=names.name,
+        name=text.name,
         number=numerals.number,
         signed=numerals.signed,
         rows=numerals.count,
@@ -255,7 +254,7 @@ def environment() -> "Environment":
 
 def _finalize(value: object) -> object:
     """Make control characters visible in whatever a template prints, unless it is markup."""
-    return value if hasattr(value, "__html__") or not isinstance(value, str) else names.printable(value)
+    return value if hasattr(value, "__html__") or not isinstance(value, str) else text.printable(value)
 
 
 def _changed(file: Path) -> int:

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import TypeAlias
 
 from calibrant._border.numerals import count, counted, percent
+from calibrant._border.text import name
 from calibrant.exceptions import InputError
 from calibrant.results import Assessment, ClasswiseCurves, ForecastAssessment, Interval, ReliabilityCurve, TestResult
 from calibrant.results.drawing.reliability import worst_first
 from calibrant.results.drawing.svg import Element, element, marker
 from calibrant.results.drawing.thinning import thin_curve
-from calibrant.results.words.names import name
 
 N_COLOURS = 6
 N_SHAPES = 4

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant._border.numerals import aligned, as_given, between, count, number, pvalue, signed
+from calibrant._border.text import capital, name
 from calibrant.report.series import AnySeries
 from calibrant.results import (
     Assessment,
@@ -22,7 +23,6 @@ from calibrant.results import (
 )
 from calibrant.results.assessment import group_verdict, smallest_adjusted
 from calibrant.results.words.metrics import shown_limits
-from calibrant.results.words.names import capital, name
 from calibrant.results.words.parts import TestedParts, part_name, smallest_pvalue
 
 

@@ -184,9 +184,8 @@
     });
   };
   const formula = /^[\s\p{Cc}\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
-  // As text.py: what a reader would not see, or see in the wrong order.
-  const unseen = new RegExp("[\\0-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff"
-    + "\\ufff9-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{e007f}\\p{Cs}]", "gu");
+  // As _border/text.py: what a reader would not see, or see in the wrong order.
+  const unseen = /(?![ \u200c\u200d\u3000])[\p{C}\p{Z}]/gu;
   const field = (value) => {
     let text = String(value ?? "");
     // A spreadsheet would run a name that starts like a formula; numbers may start with a sign.
@@ -194,7 +193,8 @@
     return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const visible = (text) => text.replace(unseen, (c) => {
-    const code = c.codePointAt(0).toString(16);
+    const point = c.codePointAt(0);
+    const code = (point >= 0xdc80 && point <= 0xdcff ? point - 0xdc00 : point).toString(16);
     return code.length < 3 ? `\\x${code.padStart(2, "0")}` : code.length < 5 ? `\\u${code.padStart(4, "0")}`
       : `\\U${code.padStart(8, "0")}`;
   });

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._border import numerals as text
+from calibrant._border.text import name, printable
 from calibrant.results.drawing import sketches
 from calibrant.results.drawing.reliability import worst_first
 from calibrant.results.drawing.svg import Element, element
-from calibrant.results.words import names, printed
+from calibrant.results.words import printed
 
 if TYPE_CHECKING:
     from calibrant.results.advice import ForecastRecommendation, LearningCurve, Recommendation
@@ -29,19 +30,19 @@ MOST_ROWS = 60
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Element:
-    cells = [[element("td", names.name(cell, 200) if cell else "") for cell in row] for row in rows[:MOST_ROWS]]
+    cells = [[element("td", name(cell, 200) if cell else "") for cell in row] for row in rows[:MOST_ROWS]]
     lines = [element("tr", *row) for row in cells]
     if len(rows) > MOST_ROWS:
         more = f"and {text.count(len(rows) - MOST_ROWS)} more"
         lines.append(element("tr", element("td", more, colspan=str(len(head)))))
-    titles = element("tr", *(element("th", names.name(title) if title else "") for title in head))
+    titles = element("tr", *(element("th", name(title) if title else "") for title in head))
     return element("table", element("thead", titles), element("tbody", *lines or [element("tr")]))
 
 
 def _sentences(headline: str, *others: str) -> list[Element]:
     """Show a bold sentence and others below it."""
-    bold = element("p", element("b", names.printable(headline)))
-    return [bold, *(element("p", names.printable(other)) for other in others if other)]
+    bold = element("p", element("b", printable(headline)))
+    return [bold, *(element("p", printable(other)) for other in others if other)]
 
 
 def _metrics(metrics: "Mapping[str, Estimate]") -> list[Element]:
@@ -69,7 +70,7 @@ def _page(result: "Page") -> list[Element]:
 
 def _assessment(result: "Assessment | ForecastAssessment") -> list[Element]:
     """Show the verdict and the first metrics."""
-    title = element("p", f"{names.name(result.name)}: {text.count(result.n_samples)} rows")
+    title = element("p", f"{name(result.name)}: {text.count(result.n_samples)} rows")
     return [title, *_verdict(result.verdict), *_metrics(result.metrics)]
 
 
@@ -86,7 +87,7 @@ def _comparison(result: "Comparison") -> list[Element]:
             row.append(cell)
         rows.append(row)
     note = (
-        f"{text.count(result.n_samples)} rows. In brackets: the difference from {names.name(result.baseline)}, and its "
+        f"{text.count(result.n_samples)} rows. In brackets: the difference from {name(result.baseline)}, and its "
         "p-value by Holm's method."
     )
     return [_table(("metric", *result.models), rows), element("p", note)]

@@ -8,10 +8,10 @@ from functools import cache
 from html import escape
 
 from calibrant._border.numerals import decimals
+from calibrant._border.text import printable
 from calibrant._border.types import FloatArray
-from calibrant.results.words.names import ESCAPES
 
-_UNSEEN = {code: seen for code, seen in ESCAPES.items() if chr(code) not in "\t\n"}
+_WITHIN_LINES = re.compile(r"[^\t\n]+")
 _PLAIN = re.compile(r"[\w ,.:()/%#+-]*", re.ASCII).fullmatch
 
 
@@ -34,7 +34,9 @@ class Element:
 
 def _safe(content: str) -> str:
     """Escape text, and make invisible characters visible; line ends and tabs stay, since tooltips consist of them."""
-    return content if _PLAIN(content) else escape(content.translate(_UNSEEN))  # Most texts are coordinates.
+    if _PLAIN(content):  # Most texts are coordinates.
+        return content
+    return escape(_WITHIN_LINES.sub(lambda found: printable(found[0]), content))
 
 
 def element(tag: str, *children: Element | str, **attributes: str | float | None) -> Element:

@@ -20,8 +20,8 @@ from calibrant._border.numerals import (
     significant,
     with_sign,
 )
+from calibrant._border.text import printable
 from calibrant.results.words.metrics import cautions, chance_in_words, fit_caveats, why_without_value
-from calibrant.results.words.names import printable
 from calibrant.results.words.parts import parts_in_words, smallest_pvalue
 
 if TYPE_CHECKING:
