@@ -79,7 +79,7 @@ class Columnar(Table):
         with self.undamaged():
             # By default polars passes on whole row groups, as it decodes them; it would copy batches of another size.
             for batch in self._scan(names).collect_batches():
-                yield from batch.iter_slices(rows)
+                yield from [batch] if 0 < len(batch) <= rows else batch.iter_slices(rows)
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":
         """Return some columns as a lazy frame; without names, one from which names and types can be read."""

@@ -75,15 +75,19 @@ class Table(Source):
 
     def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns, with those in `numbers` converted to numbers; values may be missing."""
-        start = 0
+        start, long, written = 0, self._may_be_text(texts), self._may_be_text(numbers)
         for batch in self.batches(texts, numbers):
             self.file.check_unchanged()
-            for name in texts:
+            for name in long:
                 self._check_length(batch[name], start)
-            frame = self._converted(batch, numbers, start)
+            frame = self._converted(batch, written, start) if written else batch
             yield frame
             start += len(frame)
         self.file.check_unchanged()
+
+    def _may_be_text(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that hold texts, or may hold them because the format has no types."""
+        return [name for name in names if str(self.schema.get(name, "String")) == "String"]
 
     def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:
         """Return columns of a batch side by side; its first row is row `start` of the file."""

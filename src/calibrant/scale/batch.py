@@ -167,4 +167,9 @@ class Counters:
     infinite: int = 0
 
     def __add__(self, other: "Counters") -> "Counters":
-        return Counters(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+        return Counters(
+            self.rows + other.rows,
+            self.missing + other.missing,
+            self.outside + other.outside,
+            self.infinite + other.infinite,
+        )

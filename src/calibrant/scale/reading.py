@@ -160,9 +160,10 @@ class Reading:
     def rows(self, frame: "pl.DataFrame", source: Table) -> Rows:
         """Return scores, labels, weights and groups of some rows of a table."""
         names, weight = self.columns.probs, self.columns.weight
-        first = frame[names[0]]
-        single = len(names) == 1 and names[0] not in source.nested and first.dtype.is_float()
-        scores = first.to_numpy() if single else source.matrix(frame, names, 0)
+        # One column of floating point numbers, as most files have, is taken as it is.
+        scores = frame[names[0]].to_numpy() if len(names) == 1 and names[0] not in source.nested else None
+        if scores is None or scores.dtype.kind != "f":
+            scores = source.matrix(frame, names, 0)
         weights = None if weight is None else source.matrix(frame, [weight], 0)[:, 0]
         groups = None if self.by is None else frame[self.by].to_numpy()
         column = frame[self.columns.label]
