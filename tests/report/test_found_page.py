@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -61,6 +62,29 @@ def test_nothing_found_is_said_with_what_could_have_been(assessment):
     assert "No group was found" in shown
     assert "would have been found with a probability of about 80%" in shown
     assert "<table" not in shown
+
+
+def test_a_verdict_that_finds_nothing_points_to_groups_that_are_off(assessment, findings):
+    beside = '<p class="beside">The verdict is about all rows together. Some groups of rows are off: see '
+    calm = replace(assessment, verdict=replace(assessment.verdict, pvalue=0.5))
+    found = render_html(calm, findings=findings)
+    assert f'{beside}<a href="#found-title">Search for groups</a>.</p>' in found
+    assert "</a> and <a" in render_html(replace(calm, groups={"g": calm}, adjusted={"g": 0.01}), findings=findings)
+    assert beside not in render_html(calm)
+    alarmed = replace(assessment, verdict=replace(assessment.verdict, pvalue=0.01))
+    assert beside not in render_html(alarmed, findings=findings)
+
+
+def test_the_verdict_on_forecasts_is_printed_before_the_groups(tmp_path, capsys):
+    file = tmp_path / "forecasts.csv"
+    rng = np.random.default_rng(0)
+    place = np.repeat(["here", "there"], 300)
+    target = rng.standard_normal(600) + 2.0 * (place == "there")
+    pl.DataFrame({"mu": np.zeros(600), "sigma": np.ones(600), "y": target, "place": place}).write_csv(file)
+    columns = ["--label", "y", "--mean", "mu", "--sd", "sigma", "--features", "place"]
+    assert main(["report", str(file), *columns, "--resamples", "99", "--out", str(tmp_path / "page.html")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("◆ Biased") < shown.index("Forecasts are too low where place = there")
 
 
 def test_without_a_search_there_is_no_section(assessment):

@@ -109,8 +109,6 @@ class Contents:
 
             with show.listening_bar("searching groups", quiet=options.silent):
                 self.extras["findings"] = GroupSearch()(data, features=table, rng=options.seed)
-            if not options.json:
-                show.print_lines(["", self.extras["findings"].headline])
 
     def _one_of_classes(self, name: str, read: Predictions, groups: "Groups", table: "Columns | None") -> None:
         fixing = self.fixing
@@ -191,13 +189,15 @@ class Contents:
         return {name: without_draws(assessment) for name, assessment in self.shown.items()}
 
     def print_rest(self) -> None:
-        """Print the verdicts on forecasts, then how the fix was judged and what it gives."""
+        """Print the verdicts on forecasts, then the groups found, how the fix was judged and what it gives."""
         if self.options.are_forecasts:
             for name, assessment in self.shown.items():
                 if len(self.shown) > 1:
                     show.print_heading(name)
                 print_verdict(assessment)
         extras = self.extras
+        if "findings" in extras:
+            show.print_lines(["", extras["findings"].headline])
         if "comparison" in extras:
             show.print_lines(["", honest(extras["fix"])])
         if "intervals" in extras:

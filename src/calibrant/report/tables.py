@@ -17,6 +17,7 @@ from calibrant.results import (
     Difference,
     Estimate,
     ForecastAssessment,
+    GroupFindings,
     Interval,
     TestResult,
     Verdict,
@@ -131,6 +132,22 @@ def group_summary(assessment: Assessment | ForecastAssessment) -> str:
     if not assessment.adjusted:
         return ""
     return f"{found} of {len(assessment.adjusted)} with an adjusted p-value of at most {as_given(level)}"
+
+
+def groups_beside(series: Sequence[AnySeries], findings: GroupFindings | None) -> list[tuple[str, str]]:
+    """Return anchor and title of the sections with groups that are off although the verdict on all rows finds nothing.
+
+    A reader of the verdict alone would take the model as calibrated for every group.
+    """
+    first = series[0].assessment
+    if first.verdict.pvalue <= first.verdict.level:
+        return []
+    found = []
+    if any(value <= first.verdict.level for value in first.adjusted.values()):
+        found.append(("groups-title", "Groups"))
+    if findings is not None and findings.found:
+        found.append(("found-title", "Search for groups"))
+    return found
 
 
 def _column(
