@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant.cli import main, show
+from calibrant.cli import main
 from calibrant.cli.application import COMMANDS, application
+from calibrant.cli.printing import show
 from experiment_cases import CONFIG, write_logits
 from naming import each
 
@@ -465,7 +466,7 @@ def test_a_defect_is_one_line_too(run, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("first line\nsecond line")
 
-    monkeypatch.setattr("calibrant.cli.judging.Judging.assess", broken)
+    monkeypatch.setattr("calibrant.cli.options.judging.Judging.assess", broken)
     code, out, err = run("evaluate", "p.csv")
     assert (code, out) == (2, "")
     assert err.startswith("calibrant: this is a bug in calibrant: ZeroDivisionError: first line second line.")

@@ -266,7 +266,7 @@ def test_weights_and_classes_are_refused_before_predictions_are_judged(folder, c
     def too_late(*_, **__):
         raise AssertionError("predictions were judged first")
 
-    monkeypatch.setattr("calibrant.cli.judging.Judging.assess", too_late)
+    monkeypatch.setattr("calibrant.cli.options.judging.Judging.assess", too_late)
     text = (folder / "a.csv").read_text().splitlines()
     (folder / "a.csv").write_text("\n".join([f"{text[0]},w", *(f"{line},1" for line in text[1:])]))
     (folder / "weighted.csv").write_text(

@@ -5,9 +5,9 @@ from dataclasses import MISSING, fields
 import pytest
 
 from calibrant.cli import main
-from calibrant.cli.engines import Engine
-from calibrant.cli.judging import Comparing, Judging
-from calibrant.cli.options import Source
+from calibrant.cli.options.engines import Engine
+from calibrant.cli.options.judging import Comparing, Judging
+from calibrant.cli.options.reading import Source
 from calibrant.hypotest import TESTS
 from calibrant.scale import Sketch, write_sketch
 from tests.naming import each
@@ -141,13 +141,12 @@ def test_what_would_have_no_effect_is_refused_at_once(words, told, run):
 @each("name", [*TESTS])
 def test_a_kernel_is_refused_by_tests_that_give_the_same_answer_without_it(name):
     """What a test takes a kernel for is read off the test; so the rule is compared with what a kernel changes."""
-    from calibrant.cli.judging import Options
-    from calibrant.cli.testing import _configured, _has_kernel
+    from calibrant.hypotest.suited import configured, takes_kernel
     from calibrant.predictions import Predictions
 
     p = Predictions([0.2, 0.7, 0.4, 0.9], [0, 1, 0, 1])
-    changes = _configured(name, Options(), "gaussian", p) != _configured(name, Options(), None, p)
-    assert changes == _has_kernel(TESTS[name])
+    changes = configured(name, p, 99, "gaussian") != configured(name, p, 99)
+    assert changes == takes_kernel(TESTS[name])
 
 
 def test_a_column_of_the_other_class_is_not_calibrated_as_if_it_were_the_one(run, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from calibrant import read_predictions, recommend
 from calibrant.calibrators import load
 from calibrant.cli import main
-from calibrant.cli.options import Source
+from calibrant.cli.options.reading import Source
 from calibrant.results import as_record
 from simulate import calibrated, sharpened
 

@@ -5,12 +5,13 @@ import math
 
 import pytest
 
-from calibrant.cli import certified, main
-from calibrant.cli.certified import selfcheck
+from calibrant.cli import main
+from calibrant.cli.work import selfcheck as certified
+from calibrant.cli.work.selfcheck import certified_values
 
 
 def test_every_certified_value_is_checked_and_agrees():
-    values = {value.name: value for value in selfcheck()}
+    values = {value.name: value for value in certified_values()}
     assert set(values) == set(certified.certificate()["values"])
     assert [name for name, value in values.items() if not value.passed] == []
 
@@ -41,7 +42,7 @@ def test_a_method_that_gives_no_number_fails_the_check():
 
 def test_progress_reaches_the_end():
     seen = []
-    selfcheck(lambda done, total: seen.append((done, total)))
+    certified_values(lambda done, total: seen.append((done, total)))
     assert seen[-1] == (len(certified.CHECKS), len(certified.CHECKS))
 
 

@@ -132,6 +132,29 @@ def test_every_optional_package_is_used():
     assert all(any(entry.startswith(name) for entry in extras[extra]) for name, extra in EXTRAS.items())
 
 
+def test_what_contributors_read_names_what_exists():
+    """Files, folders and modules are there, words of code occur in it, and no package of the table is left out."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([^`\n]+)`", text))
+    source = ROOT / "src" / "calibrant"
+    paths = {word for name in named for word in name.split() if re.fullmatch(r"[\w./]+/[\w./]*|[\w.]+\.pyi?", word)}
+    assert len(paths) > 20
+    inner = {path.name for path in source.rglob("__init__.py*")}
+    missing = [p for p in paths - inner if not any((root / p).exists() for root in (ROOT, source))]
+    assert missing == []
+    code = "\n".join(
+        path.read_text(encoding="utf-8") for path in (*source.rglob("*.py"), *(ROOT / "tests").rglob("*.py"))
+    )
+    words = set(re.findall(r"[\w-]+", code)) | {path.stem for path in source.rglob("*")}
+    named_words = {part for name in named - paths if re.fullmatch(r"[\w.]+", name) for part in name.split(".")}
+    assert len(named_words) > 50
+    assert named_words - words == set()
+    table = re.search(r"\| packages \|.*?\n\n", text, re.DOTALL)[0]
+    rooms = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]*)", table, re.MULTILINE))))
+    there = {path.stem for path in source.iterdir() if path.suffix in ("", ".py") and not path.stem.startswith("__")}
+    assert rooms == there
+
+
 def test_the_list_of_slow_tests_names_tests_that_exist():
     for name in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
         file, *parts = name.split("::")

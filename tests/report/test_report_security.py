@@ -577,8 +577,10 @@ def test_hostile_file_names_change_no_element(tmp_path, monkeypatch):
 
     words = [word for word in HOSTILE if is_file_name(word)][::3]  # Titles of pages are tested with all words.
     assert len(words) >= 14
-    monkeypatch.setattr("calibrant.cli.options.EitherSource.either", lambda *_: (None, {}))
-    monkeypatch.setattr("calibrant.cli.judging.Judging.assess", lambda _, p, name, *words, **more: assessment(name))
+    monkeypatch.setattr("calibrant.cli.options.reading.EitherSource.either", lambda *_: (None, {}))
+    monkeypatch.setattr(
+        "calibrant.cli.options.judging.Judging.assess", lambda _, p, name, *words, **more: assessment(name)
+    )
     shapes = []
     for name in ("word", *words):
         (tmp_path / name).touch()

@@ -1,51 +1,30 @@
 """The subcommands of `calibrant`, in the order of `--help`."""
 
-import sys
 from importlib import import_module
 from types import FunctionType
-from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from calibrant import __version__
-from calibrant.cli.options import INPUT
-from calibrant.cli.show import console
+from calibrant.cli.printing.show import console
 
-
-def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Parameter(group=INPUT)], /) -> None:
-    """Print a script that completes commands and options in SHELL.
-
-    For example:
-      calibrant completion bash > ~/.local/share/bash-completion/completions/calibrant
-      calibrant completion fish > ~/.config/fish/completions/calibrant.fish
-
-    Parameters
-    ----------
-    shell
-        bash; zsh (save as _calibrant in a folder of $fpath); fish (save as
-        ~/.config/fish/completions/calibrant.fish); or powershell (append to $PROFILE).
-    """
-    sys.stdout.write(application().generate_completion(shell=shell))
-
-
-COMMANDS = {
-    "evaluate": "evaluate:evaluate",
-    "test": "testing:run_tests",
-    "groups": "groups:groups",
-    "compare": "compare:compare_files",
-    "recommend": "recommend:recommend_for",
-    "fit": "fit:fit",
-    "apply": "apply:apply",
-    "report": "report:report",
-    "sketch": "sketching:sketch",
-    "watch": "watch:watch",
-    "experiment": "experiment:experiment",
-    "demo": "demo:demo",
-    "selfcheck": "selfcheck:run_selfcheck",
-    "completion": "application:completion",
-}
-"""Module and function of each command; only those that are needed are imported."""
-
+COMMANDS = (
+    "evaluate",
+    "test",
+    "groups",
+    "compare",
+    "recommend",
+    "fit",
+    "apply",
+    "report",
+    "sketch",
+    "watch",
+    "experiment",
+    "demo",
+    "selfcheck",
+    "completion",
+)
+"""The commands: each is `command` in the module of its name in `commands`. Only those that are needed are imported."""
 
 USAGE = {
     **{
@@ -79,8 +58,7 @@ def reflow_help(command: str) -> None:
     """Join the lines of a command's docstring, so that `--help` wraps them to the width of the terminal."""
     if command not in COMMANDS:
         return
-    module, _, name = COMMANDS[command].partition(":")
-    found = getattr(import_module(f"calibrant.cli.{module}"), name)
+    found = import_module(f"calibrant.cli.commands.{command}").command
     if isinstance(found, FunctionType):
         found.__doc__ = reflowed(found.__doc__ or "")
 
@@ -128,9 +106,9 @@ def application(wanted: str = "") -> App:
         default_parameter=PARAMETER,
         console=console(),
     )
-    for name, command in COMMANDS.items():
+    for name in COMMANDS:
         usage = {"usage": USAGE[name]} if name in USAGE else {}
-        app.command(f"calibrant.cli.{command}", name=name, **usage)
+        app.command(f"calibrant.cli.commands.{name}:command", name=name, **usage)
     if wanted not in COMMANDS:  # Sorting imports all commands, which only lists of commands need.
         for position, name in enumerate(COMMANDS):
             app[name].sort_key = position

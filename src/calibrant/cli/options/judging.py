@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli import show
-from calibrant.cli.options import INPUT, JUDGING, EitherSource, Seed
+from calibrant.cli.options.reading import INPUT, JUDGING, EitherSource, Seed
+from calibrant.cli.printing import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

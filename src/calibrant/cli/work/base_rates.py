@@ -10,9 +10,9 @@ from calibrant._border.numerals import as_given, between, counted, percent, sign
 from calibrant._border.types import FloatArray
 from calibrant.calibrators import PriorShift
 from calibrant.calibrators.multiclass.prior_shift import as_rates
-from calibrant.cli import show
-from calibrant.cli.judging import Judging
-from calibrant.cli.options import as_numbers, title
+from calibrant.cli.options.judging import Judging
+from calibrant.cli.options.reading import as_numbers, title
+from calibrant.cli.printing import show
 from calibrant.decisions import estimate_base_rate, estimate_base_rates
 from calibrant.exceptions import InputError
 from calibrant.hypotest import OmnibusTest

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli import show
-from calibrant.cli.deciding import Deciding
-from calibrant.cli.engines import Engine
-from calibrant.cli.groups import METHOD, Features
-from calibrant.cli.judging import Judging
-from calibrant.cli.options import FEWEST_FOLDS, FIXING, FOLDS, PAGE, File, Out, check_out, expanded, title
+from calibrant.cli.commands.groups import METHOD, Features
+from calibrant.cli.options.deciding import Deciding
+from calibrant.cli.options.engines import Engine
+from calibrant.cli.options.judging import Judging
+from calibrant.cli.options.reading import FEWEST_FOLDS, FIXING, FOLDS, PAGE, File, Out, check_out, expanded, title
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_text
 
 if TYPE_CHECKING:
-    from calibrant.cli.page_contents import Contents
+    from calibrant.cli.work.report import Contents
 
 
-def report(
+def command(
     *files: File,
     options: Judging = Judging(),
     engine: Engine = Engine(),
@@ -100,7 +100,7 @@ def _check_fix(method: str | None, features: str | None, folds: int, *, of_forec
     from calibrant.advice.fixing import AUTO
     from calibrant.calibrators import parse
     from calibrant.calibrators.forecasts import forecast_calibrator_name
-    from calibrant.cli.intervals import intervals_of
+    from calibrant.cli.work.intervals import intervals_of
 
     if of_forecasts and method != AUTO:
         if intervals_of(forecast_calibrator_name(method)) is not None and folds != FOLDS:
@@ -118,7 +118,7 @@ def _contents(
     deciding: Deciding,
     fixing: tuple[str | None, int, str | None],
 ) -> "Contents":
-    from calibrant.cli.page_contents import Contents, Fixing
+    from calibrant.cli.work.report import Contents, Fixing
 
     contents = Contents(options, deciding, Fixing(*fixing))
     sketch = None if options.are_forecasts else engine.sketch(paths, options)

@@ -6,15 +6,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from calibrant._border.numerals import count
-from calibrant.cli import show
-from calibrant.cli.engines import SKETCH, Engine
-from calibrant.cli.options import INPUT, File, Out, Source, check_out, expanded
+from calibrant.cli.options.engines import SKETCH, Engine
+from calibrant.cli.options.reading import INPUT, File, Out, Source, check_out, expanded
+from calibrant.cli.printing import show
 
 PART = ".part"
 """Suffix that is appended to the name of a sketch until it is complete, from which an interrupted run continues."""
 
 
-def sketch(
+def command(
     *files: File,
     source: Source = Source(),
     engine: Annotated[Engine, Parameter(name="*")] = Engine(),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from calibrant._border.numerals import count, four_decimals, percent
-from calibrant.cli import show
-from calibrant.cli.options import INPUT, File, Json, Out, Quiet
+from calibrant.cli.options.reading import INPUT, File, Json, Out, Quiet
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 from calibrant.io import printable
 
@@ -24,7 +24,7 @@ HEADING = 14
 COLUMNS = 4
 """Number of metrics that fit side by side into a terminal of 80 columns."""
 
-experiment = App(
+command = App(
     name="experiment",
     help=(
         "Train networks, calibrate them in many ways, and compare the results on test rows.\n\n"
@@ -33,7 +33,7 @@ experiment = App(
 )
 
 
-@experiment.command
+@command.command
 def run(
     config: Annotated[str, Parameter(group=INPUT)], /, *, out: Out, json: Json = False, quiet: Quiet = False
 ) -> None:
@@ -75,7 +75,7 @@ def _refuse_among_results(config: Path, folder: Path) -> None:
         )
 
 
-@experiment.command
+@command.command
 def status(folder: File, /, *, json: Json = False) -> int:
     """Show the progress of the experiment in FOLDER, after verifying every file.
 
@@ -99,7 +99,7 @@ def status(folder: File, /, *, json: Json = False) -> int:
     return int(not found.is_complete)
 
 
-@experiment.command(name="show")
+@command.command(name="show")
 def show_result(folder: File, /, *, json: Json = False) -> None:
     """Show the table of the finished experiment in FOLDER.
 

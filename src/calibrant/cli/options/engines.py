@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from calibrant.cli import show
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
-    from calibrant.cli.options import EitherSource, Source
+    from calibrant.cli.options.reading import EitherSource, Source
     from calibrant.io.request import ReadOptions
     from calibrant.scale.local import Sketched
     from calibrant.scale.passes import Fitted
@@ -60,7 +60,7 @@ class Engine:
         source : EitherSource
             The options that say how to read them.
         """
-        from calibrant.cli.options import first_given
+        from calibrant.cli.options.reading import first_given
 
         own = first_given(self)
         if own and source.are_forecasts:

@@ -2,31 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from textwrap import fill
-from typing import NamedTuple
 
 from rich.text import Text
 
 from calibrant._border.numerals import bare_pvalue, is_at, significant
-from calibrant.cli.show import console
+from calibrant.cli.printing.show import console
 from calibrant.io import printable
 from calibrant.results import TestResult
 from calibrant.results.words.parts import TestedParts, part_name, smallest_pvalue
 
 
-class AboutTest(NamedTuple):
-    """The name of the error that a test estimates, and what revealed a miscalibration."""
-
-    measured: str
-    revealed: str
-
-
 def print_tests(
     results: Mapping[str, TestResult],
     adjusted: Mapping[str, float],
-    about: Mapping[str, AboutTest],
+    measured: Mapping[str, str],
     refused: Mapping[str, str],
 ) -> None:
-    """Print the result of each test in words and numbers, what it detects, and when it is valid."""
+    """Print the result of each test, the error that it has measured, what it detects, and when it is valid."""
     from calibrant.hypotest.omnibus.revealed import LEVEL
 
     out = console()
@@ -34,9 +26,9 @@ def print_tests(
         written = bare_pvalue(result.pvalue, smallest_pvalue(result))
         sign = "" if written.startswith("≤") else "= "
         words = "speaks against calibration" if result.pvalue <= LEVEL else "is consistent with calibration"
-        revealed = f"; what revealed it: {about[name].revealed}" if about[name].revealed else ""
-        out.print(Text(printable(f"{name}: the data {words}, p {sign}{written}{revealed}."), style="bold"))
-        for words in _about_a_test(result, about[name].measured):
+        what = f"; what revealed it: {revealed(result)}" if revealed(result) else ""
+        out.print(Text(printable(f"{name}: the data {words}, p {sign}{written}{what}."), style="bold"))
+        for words in _about_a_test(result, measured[name]):
             out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
     for name, reason in refused.items():
         out.print(Text(f"{name}: refused.", style="bold"))
@@ -46,6 +38,11 @@ def print_tests(
         for name, value in adjusted.items():
             floor = value if is_at(results[name].pvalue, smallest_pvalue(results[name])) else None
             out.print(f"  {name:<24} {bare_pvalue(value, floor)}")
+
+
+def revealed(result: TestResult) -> str:
+    """Return what revealed the error, in the words of the verdict, if the test has parts."""
+    return str(result.details.get("revealed_by", ""))
 
 
 def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:

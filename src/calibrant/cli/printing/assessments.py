@@ -13,7 +13,7 @@ from rich.text import Text
 from calibrant import metrics
 from calibrant._border.numerals import between, count, percent, pvalue_cell, significant, with_sign
 from calibrant._border.text import printable, suggestion
-from calibrant.cli.show import STYLES, console, print_lines
+from calibrant.cli.printing.show import STYLES, console, print_lines
 from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name

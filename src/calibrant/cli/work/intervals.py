@@ -11,9 +11,9 @@ from calibrant._border.numerals import count, counted, percent, pvalue_cell, sig
 from calibrant.calibrators.forecasts import ConformalIntervals, judge_intervals, parse_forecast
 from calibrant.calibrators.forecasts.conformal import Conformal
 from calibrant.calibrators.store import StoredCalibrator, load_with_details, save
-from calibrant.cli import show
-from calibrant.cli.fitted import are_rows_of_fit, forecast_details, law_fingerprint, learnt
-from calibrant.cli.options import EitherSource
+from calibrant.cli.options.reading import EitherSource
+from calibrant.cli.printing import show
+from calibrant.cli.printing.fitted import are_rows_of_fit, forecast_details, law_fingerprint, learnt
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.io import printable

@@ -15,7 +15,7 @@ from calibrant._border.numerals import as_given, percent, significant
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.estimator import Estimator
 from calibrant.calibrators.store import StoredCalibrator
-from calibrant.cli import show
+from calibrant.cli.printing import show
 from calibrant.exceptions import DataWarning
 from calibrant.forecasts import Distribution, Forecasts
 

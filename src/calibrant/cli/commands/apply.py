@@ -5,11 +5,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import FIXING, OUTPUT, EitherSource, File, Out, refuse_same
+from calibrant.cli.options.reading import FIXING, OUTPUT, EitherSource, File, Out, refuse_same
 from calibrant.exceptions import InputError
 
 
-def apply(  # noqa: PLR0913 (each is one decision of the user)
+def command(  # noqa: PLR0913 (each is one decision of the user)
     file: File,
     /,
     *,
@@ -58,7 +58,7 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
     if not overwrite:
         refuse_same(file, out, "Name another file, or allow it with --overwrite.")
     _check_options(source, calibrator, base_rate, trained_rate)
-    from calibrant.cli.applying import apply_to
+    from calibrant.cli.work.apply import apply_to
 
     apply_to(file, calibrator, (base_rate, trained_rate), out, source, replace=replace)
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli import show
-from calibrant.cli.engines import SKETCH
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, PAGE, Source, check_out, expanded
+from calibrant.cli.options.engines import SKETCH
+from calibrant.cli.options.reading import INPUT, JUDGING, OUTPUT, PAGE, Source, check_out, expanded
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_text
 
@@ -20,7 +20,7 @@ ENDINGS = (SKETCH, ".csv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".f
 """Suffixes of files of days; other files in a folder are ignored."""
 
 
-def watch(
+def command(
     *days: Annotated[Path, Parameter(group=INPUT)],
     source: Source = Source(),
     reference: Annotated[tuple[Path, ...], Parameter(group=INPUT, consume_multiple=True)] = (),

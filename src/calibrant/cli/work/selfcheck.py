@@ -32,7 +32,7 @@ MOST_DIGITS = 17.0
 """Agreement beyond this cannot be seen in double precision."""
 
 
-def selfcheck(progress: Progress | None = None) -> tuple[CheckedValue, ...]:
+def certified_values(progress: Progress | None = None) -> tuple[CheckedValue, ...]:
     r"""Compute every certified value on this machine, and count the digits that agree.
 
     Parameters
@@ -52,7 +52,7 @@ def selfcheck(progress: Progress | None = None) -> tuple[CheckedValue, ...]:
 
     Examples
     --------
-    >>> all(value.passed for value in selfcheck())
+    >>> all(value.passed for value in certified_values())
     True
     """
     expected = certificate()["values"]
@@ -67,7 +67,7 @@ def selfcheck(progress: Progress | None = None) -> tuple[CheckedValue, ...]:
 @cache
 def certificate() -> Mapping[str, Any]:
     """Return the shipped data and answers."""
-    return json.loads((files("calibrant.cli") / "certified.json").read_text(encoding="utf-8"))
+    return json.loads((files("calibrant.cli.work") / "certified.json").read_text(encoding="utf-8"))
 
 
 def _compare(name: str, certified: str, found: float, required: int) -> CheckedValue:

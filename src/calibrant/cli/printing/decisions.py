@@ -6,7 +6,7 @@ from functools import partial
 from rich.table import Table
 
 from calibrant._border.numerals import between, count, percent, significant
-from calibrant.cli.show import console, print_heading, print_lines, print_table
+from calibrant.cli.printing.show import console, print_heading, print_lines, print_table
 from calibrant.results import (
     DecisionChange,
     DecisionCost,

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
-from calibrant.cli import show
-from calibrant.cli.assessments import print_verdict, without_draws
-from calibrant.cli.deciding import Deciding
-from calibrant.cli.decision_tables import print_base_rate
-from calibrant.cli.groups import feature_columns
-from calibrant.cli.judging import Judging
-from calibrant.cli.options import distinct
+from calibrant.cli.commands.groups import feature_columns
+from calibrant.cli.options.deciding import Deciding
+from calibrant.cli.options.judging import Judging
+from calibrant.cli.options.reading import distinct
+from calibrant.cli.printing import show
+from calibrant.cli.printing.assessments import print_verdict, without_draws
+from calibrant.cli.printing.decisions import print_base_rate
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 from calibrant.report.fix import honest
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from calibrant.cli.options import Columns
+    from calibrant.cli.options.reading import Columns
     from calibrant.scale.reading import AnySketch
 
     Groups = NDArray[np.generic] | None
@@ -139,7 +139,7 @@ class Contents:
             return
         from calibrant.advice.fixing import AUTO
         from calibrant.calibrators.forecasts import WeightedConformalIntervals, check_intervals
-        from calibrant.cli.intervals import intervals_of
+        from calibrant.cli.work.intervals import intervals_of
 
         intervals = None if method == AUTO else intervals_of(method)
         if intervals is not None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from calibrant.cli import show
-from calibrant.cli.options import JUDGING, Json, Out, Quiet, Seed
+from calibrant.cli.options.reading import JUDGING, Json, Out, Quiet, Seed
+from calibrant.cli.printing import show
 from calibrant.io import write_text
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calibrant.results import Assessment
 
 
-def demo(
+def command(
     *,
     out: Out = Path("demo"),
     resamples: Annotated[int, Parameter(group=JUDGING, validator=Number(gte=50))] = 1000,
@@ -43,8 +43,8 @@ def demo(
     seed
         Seed of the redraws behind the verdicts.
     """
-    from calibrant.cli.assessments import print_verdict
-    from calibrant.cli.experiment import print_result, step_bar
+    from calibrant.cli.commands.experiment import print_result, step_bar
+    from calibrant.cli.printing.assessments import print_verdict
     from calibrant.lab.experiment import run
     from calibrant.lab.experiment.output import without_curves
     from calibrant.report import render_html

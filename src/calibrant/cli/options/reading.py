@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from calibrant.cli import show
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 from calibrant.io import check_writable, printable
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Group, Parameter
 
 from calibrant._border.numerals import as_given
-from calibrant.cli import show
-from calibrant.cli.options import are_numbers, as_numbers
+from calibrant.cli.options.reading import are_numbers, as_numbers
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant._border.types import Progress
-    from calibrant.cli.judging import Judging
+    from calibrant.cli.options.judging import Judging
     from calibrant.metrics.costs import Costs
     from calibrant.predictions import Predictions
     from calibrant.results import DecisionChange, DecisionReport, Decisions
@@ -169,7 +169,7 @@ class Deciding:
 
         if self.base_rate is None:
             return predictions, DecisionReport()
-        from calibrant.cli.shifting import estimated_from, usable_shares
+        from calibrant.cli.work.base_rates import estimated_from, usable_shares
         from calibrant.counts import class_shares
         from calibrant.decisions.base_rate import move_base_rate
 

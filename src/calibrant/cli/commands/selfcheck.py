@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from calibrant._border.numerals import decimals, significant
-from calibrant.cli import show
-from calibrant.cli.options import Json, Quiet
+from calibrant.cli.options.reading import Json, Quiet
+from calibrant.cli.printing import show
 
 if TYPE_CHECKING:
     from calibrant.results import CheckedValue
 
 
-def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
+def command(*, json: Json = False, quiet: Quiet = False) -> int:
     """Check about fifty values against certified answers, in a few seconds.
 
     The exit code is 1 if too few digits agree. The answers, certified to 30 digits, were computed from the definitions
@@ -23,10 +23,10 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
       calibrant selfcheck --json
     """
     from calibrant._core import description
-    from calibrant.cli.certified import selfcheck
+    from calibrant.cli.work.selfcheck import certified_values
 
     with show.progress_bar("computing certified values", quiet=quiet or json) as progress:
-        values = selfcheck(progress)
+        values = certified_values(progress)
     failed = [value for value in values if not value.passed]
     if json:
         show.print_json(values)

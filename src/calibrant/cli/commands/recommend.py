@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from calibrant._border.numerals import count, percent, significant, with_sign
-from calibrant.cli import show
-from calibrant.cli.groups import METHOD, Features, read_features
-from calibrant.cli.options import FEWEST_FOLDS, FIXING, FOLDS, JUDGING, EitherSource, File, Seed, Source, expanded
+from calibrant.cli.commands.groups import METHOD, Features, read_features
+from calibrant.cli.options.reading import (
+    FEWEST_FOLDS,
+    FIXING,
+    FOLDS,
+    JUDGING,
+    EitherSource,
+    File,
+    Seed,
+    Source,
+    expanded,
+)
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 from calibrant.io import printable
 
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
     from calibrant.results import ForecastRecommendation, Recommendation
 
 
-def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
+def command(  # noqa: PLR0913 (each is one decision of the user)
     *files: File,
     source: EitherSource = EitherSource(),
     keep_argmax: Annotated[bool, Parameter(group=FIXING)] = False,
@@ -135,7 +145,7 @@ def _command(files: list[Path], method: str, source: Source, features: str | Non
 def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     """Print the advice in words, then the candidates."""
     from calibrant.cli import with_options
-    from calibrant.cli.assessments import interval_text
+    from calibrant.cli.printing.assessments import interval_text
 
     first = advice.candidates[0].name
     show.print_lines([advice.headline], "bold green" if advice.name == first else "bold yellow")

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli.engines import Engine
-from calibrant.cli.groups import METHOD, Features
-from calibrant.cli.options import CALIBRATOR, FIXING, EitherSource, File, Out, check_out, expanded, first_given
+from calibrant.cli.commands.groups import METHOD, Features
+from calibrant.cli.options.engines import Engine
+from calibrant.cli.options.reading import CALIBRATOR, FIXING, EitherSource, File, Out, check_out, expanded, first_given
 from calibrant.exceptions import InputError
 
 
@@ -38,7 +38,7 @@ class IntervalOptions:
         if not used:
             return
         from calibrant._border.checks import check_level
-        from calibrant.cli.intervals import intervals_of
+        from calibrant.cli.work.intervals import intervals_of
 
         weighted = method == "conformal-weighted"
         if not of_forecasts or method is None or intervals_of(method) is None:
@@ -60,7 +60,7 @@ class IntervalOptions:
         return self.by if self.ratio is None else self.ratio
 
 
-def fit(
+def command(
     *files: File,
     method: Annotated[str | None, Parameter(group=FIXING)] = None,
     features: Features = None,
@@ -121,7 +121,7 @@ def fit(
     _check_rows(engine.takes(paths), waves=engine.waves, raw_logits=raw_logits, of_groups=of_groups)
     _check_kind(source, raw_logits=raw_logits, of_groups=of_groups)
     intervals.check(METHOD if of_groups else method, of_forecasts=source.are_forecasts)
-    from calibrant.cli import fitting
+    from calibrant.cli.work import fit as fitting
 
     if not of_groups and not source.are_forecasts:
         fitting.fit_classes(paths, method or "ts", source, engine, out, raw_logits=raw_logits)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from calibrant._border.numerals import counted, percent
-from calibrant.cli import show
-from calibrant.cli.deciding import Deciding
-from calibrant.cli.engines import Engine
-from calibrant.cli.judging import Judging
-from calibrant.cli.options import JUDGING, OUTPUT, File, expanded, title
+from calibrant.cli.options.deciding import Deciding
+from calibrant.cli.options.engines import Engine
+from calibrant.cli.options.judging import Judging
+from calibrant.cli.options.reading import JUDGING, OUTPUT, File, expanded, title
+from calibrant.cli.printing import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from calibrant.results import Assessment, DecisionReport, ForecastAssessment
 
 
-def evaluate(
+def command(
     *files: File,
     options: Judging = Judging(),
     engine: Engine = Engine(),
@@ -65,7 +65,8 @@ def evaluate(
         Too few rows cannot show that, so the command fails.
     """
     from calibrant import metrics as every
-    from calibrant.cli import assessments, gates
+    from calibrant.cli import gates
+    from calibrant.cli.printing import assessments
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     paths = expanded(files)
@@ -93,7 +94,7 @@ def _print(
     metrics: "tuple[Sequence[str], Sequence[str]]",
 ) -> "Assessment":
     """Print the verdict as soon as it is known, then the shown metrics; those of gates are only computed."""
-    from calibrant.cli.assessments import print_metrics, print_verdict
+    from calibrant.cli.printing.assessments import print_metrics, print_verdict
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
     from calibrant.predictions import Predictions
@@ -124,7 +125,7 @@ def _decide(
     predictions: "Predictions", name: str, options: Judging, deciding: Deciding
 ) -> "tuple[Predictions, DecisionReport]":
     """Return predictions moved to the base rate, and a report on decisions; print what the base rate changes."""
-    from calibrant.cli.decision_tables import print_base_rate
+    from calibrant.cli.printing.decisions import print_base_rate
 
     deciding.check_rows({name: predictions})
     predictions, there = deciding.moved(predictions, options)
@@ -136,7 +137,7 @@ def _decide(
 
 def _print_rest(found: "Assessment", report: "DecisionReport | None", options: Judging) -> None:
     """Print everything as JSON, or else what follows the metrics: groups and decisions."""
-    from calibrant.cli.assessments import print_groups, without_draws
+    from calibrant.cli.printing.assessments import print_groups, without_draws
     from calibrant.results import as_record
 
     if options.json:
@@ -145,7 +146,7 @@ def _print_rest(found: "Assessment", report: "DecisionReport | None", options: J
         return
     print_groups(found)
     if report is not None:
-        from calibrant.cli.decision_tables import print_decisions
+        from calibrant.cli.printing.decisions import print_decisions
 
         print_decisions(report)
 
@@ -173,7 +174,7 @@ def _about_answers(predictions: object, names: "Sequence[str]") -> "Iterator[str
 
 
 def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
-    from calibrant.cli.assessments import print_groups, print_metrics, print_verdict, without_draws
+    from calibrant.cli.printing.assessments import print_groups, print_metrics, print_verdict, without_draws
 
     forecasts, groups = options.grouped_forecasts(files)
     assessment = options.assess_forecasts(forecasts, title(files), groups)

@@ -1,34 +1,32 @@
 """`calibrant test`: whether the miscalibration could be chance."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from calibrant._border.numerals import as_given
-from calibrant.cli import show
-from calibrant.cli.judging import Options
-from calibrant.cli.options import JUDGING, File, expanded, first_given
+from calibrant.cli.options.judging import Options
+from calibrant.cli.options.reading import JUDGING, File, expanded, first_given
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from calibrant.hypotest import CalibrationTest
-    from calibrant.kernels.algebra import JointKernel
     from calibrant.kernels.discrepancy import Data
     from calibrant.results import TestResult
 
 ALL = "all"
 """Stands for every test that can be applied."""
 
-OF_QUANTILES = ["omnibus", "consistency"]
-"""The tests that apply to columns of quantiles."""
-
 SLOW = "redraws of the kernel error of ensembles take minutes. Name the test to run it; omnibus is exact as well."
 """Why "all" leaves out one test of ensembles."""
 
 
-def run_tests(
+def command(
     *files: File,
     options: Options = Options(),
     test: Annotated[tuple[str, ...], Parameter(name="--test", group=JUDGING, consume_multiple=True)] = (),
@@ -62,8 +60,10 @@ def run_tests(
     fail_below
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this level.
     """
-    from calibrant.cli import gates, show, show_tests
+    from calibrant.cli import gates
+    from calibrant.cli.printing.tests import print_tests, revealed
     from calibrant.hypotest.multiple import holm
+    from calibrant.hypotest.suited import measured
 
     _check_level(fail_below)
     paths = expanded(files)
@@ -74,34 +74,21 @@ def run_tests(
     _check_names(test, kernel, options)
     data, _ = options.either(paths)
     tests, refused = _chosen(test, options, kernel, data)
-    results = {}
-    for name, configured in tests.items():
-        with show.progress_bar(name, quiet=options.silent) as progress:
-            try:
-                results[name] = configured(data, rng=options.seed, progress=progress)
-            except InputError as error:
-                if test != (ALL,):  # A test that was requested by name must run.
-                    raise InputError(f"--test {name}: {error}") from error
-                refused[name] = str(error)
-    if not results:
-        raise InputError("no test can be applied to these rows. " + next(iter(refused.values())))
+    results = _results(tests, options, data, refused, must_run=test != (ALL,))
     adjusted = holm({name: result.pvalue for name, result in results.items()})
-    about = {
-        name: show_tests.AboutTest(_measured(tests[name], result), _revealed(result))
-        for name, result in results.items()
-    }
     if options.json:
         found = {
             name: {
                 "result": replace(result, null=None),
                 "adjusted": adjusted[name],
-                "revealed_by": about[name].revealed,
+                "revealed_by": revealed(result),
             }
             for name, result in results.items()
         }
         show.print_json(found | {name: {"refused": reason} for name, reason in refused.items()})
     else:
-        show_tests.print_tests(results, adjusted, about, refused)
+        errors = {name: measured(tests[name], result) for name, result in results.items()}
+        print_tests(results, adjusted, errors, refused)
     gates.check_reach(results, fail_below)
     return show.report_failures(gates.below(adjusted, fail_below))
 
@@ -110,42 +97,37 @@ def _chosen(
     names: tuple[str, ...], options: Options, kernel: str | None, data: "Data"
 ) -> "tuple[dict[str, CalibrationTest], dict[str, str]]":
     """Return the named tests, or the default one, and why some of them do not apply to the data."""
+    from calibrant.hypotest.suited import configured, unsuited
+
     found = _names(names) if names else ("omnibus" if kernel is None else "consistency",)
-    refused = {name: reason for name in found if (reason := _unsuited(name, data))}
+    refused = {name: reason for name in found if (reason := unsuited(name, data))}
     if refused and names != (ALL,):  # A test that was requested by name must run.
         name, reason = next(iter(refused.items()))
         raise InputError(f"--test {name}: {reason}")
     suited = [name for name in found if name not in refused]
-    tests: dict[str, CalibrationTest] = {name: _configured(name, options, kernel, data) for name in suited}
+    tests: dict[str, CalibrationTest] = {name: configured(name, data, options.resamples, kernel) for name in suited}
     if names == (ALL,) and kernel is None and _are_ensembles(data):
         refused["consistency"] = SLOW
         del tests["consistency"]
     return tests, refused
 
 
-def _unsuited(name: str, data: object) -> str:
-    """Explain why a test does not apply to this kind of data; empty if it does."""
-    suited = _suited(data)
-    if name in suited:
-        return ""
-    why = (
-        "it needs whole distributions, but quantiles tell nothing about the values between and beyond them"
-        if suited == OF_QUANTILES
-        else "it tests predictions of classes, but these rows are forecasts"
-    )
-    return f"{why}. Tests for them: {', '.join(suited)}."
-
-
-def _suited(data: object) -> list[str]:
-    """Return the names of the tests that apply to this kind of data."""
-    from calibrant.forecasts import Forecasts, Quantiles
-    from calibrant.hypotest import TESTS
-
-    if not isinstance(data, Forecasts):
-        return list(TESTS)
-    if isinstance(data.distribution, Quantiles):
-        return OF_QUANTILES
-    return [name for name, test in TESTS.items() if test.takes_forecasts]
+def _results(
+    tests: "Mapping[str, CalibrationTest]", options: Options, data: "Data", refused: dict[str, str], *, must_run: bool
+) -> "dict[str, TestResult]":
+    """Run the tests; those that refuse the rows go to `refused`, unless they must run."""
+    results = {}
+    for name, test in tests.items():
+        with show.progress_bar(name, quiet=options.silent) as progress:
+            try:
+                results[name] = test(data, rng=options.seed, progress=progress)
+            except InputError as error:
+                if must_run:
+                    raise InputError(f"--test {name}: {error}") from error
+                refused[name] = str(error)
+    if not results:
+        raise InputError("no test can be applied to these rows. " + next(iter(refused.values())))
+    return results
 
 
 def _are_ensembles(data: object) -> bool:
@@ -165,7 +147,7 @@ def _check_intervals(options: Options, *, has_test: bool) -> None:
 def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_below: float | None) -> int:
     """Test whether intervals keep their promise on new rows."""
     from calibrant.cli import gates
-    from calibrant.cli.intervals import judge_fitted, print_check
+    from calibrant.cli.work.intervals import judge_fitted, print_check
 
     found = judge_fitted(files, calibrator, options)
     if options.json:
@@ -175,23 +157,6 @@ def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_
     if fail_below is not None and found.pvalue is None:
         raise InputError(f"--fail-below cannot be judged: {found.reason.rstrip('.')}. Leave it out.")
     return show.report_failures(gates.below({"the promise of the intervals": found.pvalue or 0.0}, fail_below))
-
-
-def _revealed(result: "TestResult") -> str:
-    """Return what revealed the error, in the words of the verdict, if the test has parts."""
-    return str(result.details.get("revealed_by", ""))
-
-
-def _measured(test: "CalibrationTest", result: "TestResult") -> str:
-    """Return the name of the calibration error that a test estimates."""
-    from calibrant.results.forecasts import MEASURED
-
-    if MEASURED in result.details:
-        return str(result.details[MEASURED])
-    if hasattr(test, "kernel"):
-        return "SKCE"
-    metric = getattr(test, "metric", None)
-    return metric.about().label if metric is not None else type(getattr(test, "estimator", test)).__name__
 
 
 def _check_level(level: float | None) -> None:
@@ -209,7 +174,7 @@ def _check_names(names: tuple[str, ...], kernel: str | None, options: Options) -
     """Refuse tests and kernels that do not exist, or do not belong together, before anything is read."""
     from calibrant._border.spellings import meant
     from calibrant.hypotest import TESTS
-    from calibrant.kernels import KERNELS, RadialKernel
+    from calibrant.hypotest.suited import RADIAL
 
     unknown = [name for name in names if name not in TESTS and names != (ALL,)]
     if unknown:
@@ -217,9 +182,8 @@ def _check_names(names: tuple[str, ...], kernel: str | None, options: Options) -
         raise InputError(
             f'--test must be "all" or names of tests, but {unknown[0]!r} is not. {meant(unknown[0], suited)}'
         )
-    known = [key for key, value in KERNELS.items() if isinstance(value, RadialKernel)]
-    if kernel is not None and kernel not in known:
-        raise InputError(f"--kernel must be one of {', '.join(known)}, but is {kernel!r}.")
+    if kernel is not None and kernel not in RADIAL:
+        raise InputError(f"--kernel must be one of {', '.join(RADIAL)}, but is {kernel!r}.")
     if kernel is not None:
         _check_kernel(names, of_quantiles=options.quantiles is not None)
 
@@ -227,51 +191,10 @@ def _check_names(names: tuple[str, ...], kernel: str | None, options: Options) -
 def _check_kernel(names: tuple[str, ...], *, of_quantiles: bool) -> None:
     """Refuse a kernel that not all named tests would use."""
     from calibrant.hypotest import TESTS
+    from calibrant.hypotest.suited import takes_kernel
 
     if of_quantiles:
         raise InputError("--kernel needs whole distributions, but columns of quantiles have none. Remove it.")
-    without = [name for name in names if names != (ALL,) and not _has_kernel(TESTS[name])]
+    without = [name for name in names if names != (ALL,) and not takes_kernel(TESTS[name])]
     if without:
         raise InputError(f"--kernel is for the kernel tests, but {without[0]} has none. Remove one of them.")
-
-
-def _has_kernel(test: object) -> bool:
-    """Whether a test takes a kernel: its own, that of its estimator, or that of the metric it is given."""
-    return any(hasattr(test, name) for name in ("kernel", "estimator", "metric"))
-
-
-def _configured(name: str, options: Options, kernel: str | None, data: "Data") -> "CalibrationTest":
-    """Return a row of TESTS with the requested number of resamples and kernel."""
-    from calibrant.forecasts import Forecasts, Quantiles
-    from calibrant.hypotest import TESTS, ConsistencyTest
-    from calibrant.metrics import SKCE
-    from calibrant.metrics.forecasts.table import suited_metrics
-
-    chosen: Any = TESTS[name]
-    if isinstance(chosen, ConsistencyTest) and isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles):
-        # Quantiles are known only at their own levels, which this metric uses.
-        return replace(chosen, metric=suited_metrics(data)["mace"], n_resamples=options.resamples)
-    if isinstance(chosen, ConsistencyTest) and (isinstance(data, Forecasts) or kernel is not None):
-        chosen = replace(chosen, metric=SKCE())
-    settings = {field.name for field in fields(chosen)}
-    if "n_resamples" in settings:
-        chosen = replace(chosen, n_resamples=options.resamples)
-    if kernel is None:
-        return chosen
-    joint = _kernel(kernel, data)
-    if "kernel" in settings:
-        return replace(chosen, kernel=joint)
-    part = "metric" if "metric" in settings else "estimator"
-    return replace(chosen, **{part: replace(getattr(chosen, part), kernel=joint)}) if part in settings else chosen
-
-
-def _kernel(name: str, data: "Data") -> "JointKernel":
-    from calibrant.forecasts import Forecasts
-    from calibrant.kernels import KERNELS
-    from calibrant.kernels.discrepancy import default_kernel
-
-    default: Any = default_kernel(data).terms[0]
-    chosen: Any = KERNELS[name]
-    if isinstance(data, Forecasts):
-        chosen = replace(chosen, distance=default.predictions.distance)
-    return chosen @ default.targets

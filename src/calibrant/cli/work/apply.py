@@ -15,10 +15,10 @@ from calibrant._core.threads import in_order
 from calibrant.calibrators.forecasts import ForecastCalibrator
 from calibrant.calibrators.inputs import RAW_LOGITS, as_raw_logits
 from calibrant.calibrators.store import StoredCalibrator, load_with_details
-from calibrant.cli import show
-from calibrant.cli.fitted import fingerprint, law_fingerprint, warn_if_fitted_here
-from calibrant.cli.intervals import COLUMN
-from calibrant.cli.options import EitherSource, names_in, refuse_same
+from calibrant.cli.options.reading import EitherSource, names_in, refuse_same
+from calibrant.cli.printing import show
+from calibrant.cli.printing.fitted import fingerprint, law_fingerprint, warn_if_fitted_here
+from calibrant.cli.work.intervals import COLUMN
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution
 from calibrant.groups import GroupBoosting
@@ -29,7 +29,7 @@ from calibrant.io.rewrite import rewrite_forecasts, rewrite_probabilities
 from calibrant.predictions import row_blocks
 
 if TYPE_CHECKING:
-    from calibrant.cli.shifting import Shift
+    from calibrant.cli.work.base_rates import Shift
 
 STEPS = 2
 """Steps before a file is written again: its forecasts are read, and calibrated."""
@@ -55,7 +55,7 @@ def apply_to(
     names = names_in(source.classes) or (None if stored is None else stored.calibrator.classes_.tolist())
     (base_rate, trained_rate), shift = rates, None
     if base_rate is not None:
-        from calibrant.cli.shifting import Shift
+        from calibrant.cli.work.base_rates import Shift
 
         fitted_to = None if stored is None else stored.details.get("class_shares")
         shift = Shift.of(base_rate, trained_rate, fitted_to, names)

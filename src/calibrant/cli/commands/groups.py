@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from calibrant._border.numerals import between, count, decimals, percent, pvalue_cell
-from calibrant.cli import show
-from calibrant.cli.options import INPUT, JUDGING, EitherSource, File, Seed, expanded, names_in, title
+from calibrant.cli.options.reading import INPUT, JUDGING, EitherSource, File, Seed, expanded, names_in, title
+from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 from calibrant.io import printable
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from calibrant.cli.options import Columns
+    from calibrant.cli.options.reading import Columns
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import FoundGroup, GroupFindings
@@ -44,7 +44,7 @@ FORECAST_NOTES = (
 )
 
 
-def groups(  # noqa: PLR0913 (each is one decision of the user)
+def command(  # noqa: PLR0913 (each is one decision of the user)
     *files: File,
     features: Features = None,
     cluster: Annotated[str | None, Parameter(group=INPUT)] = None,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from calibrant._border.numerals import count, decimals, pvalue, significant
-from calibrant.cli import show
-from calibrant.cli.judging import Comparing
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, distinct, expanded, first_given
+from calibrant.cli.options.judging import Comparing
+from calibrant.cli.options.reading import INPUT, JUDGING, OUTPUT, File, distinct, expanded, first_given
+from calibrant.cli.printing import show
 from calibrant.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from calibrant.cli.options import Columns
+    from calibrant.cli.options.reading import Columns
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import ChangeTest, Comparison
 
 
-def compare_files(  # noqa: PLR0913 (each is one decision of the user)
+def command(  # noqa: PLR0913 (each is one decision of the user)
     *files: File,
     options: Comparing = Comparing(),
     metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
@@ -87,7 +87,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant import metrics as every
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
     from calibrant.cli import gates
-    from calibrant.cli.assessments import print_comparison
+    from calibrant.cli.printing.assessments import print_comparison
     from calibrant.metrics.names import chosen_metrics
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
@@ -226,7 +226,7 @@ def _positions(wanted: dict[object, int], found: dict[object, int], files: str) 
 
 def _are_sketches(files: tuple[Path, ...]) -> bool:
     """Whether all files are sketches; refuse a mixture of sketches and rows."""
-    from calibrant.cli.engines import SKETCH
+    from calibrant.cli.options.engines import SKETCH
 
     found = [file.suffix.lower() == SKETCH for file in files]
     if any(found) and not all(found):
