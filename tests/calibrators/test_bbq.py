@@ -81,7 +81,16 @@ def test_no_probability_is_certain():
     assert ((probs > 0) & (probs < 1)).all()
 
 
-@each("settings", [{"spread": 0.5}, {"strength": 0.0}, {"strength": np.nan}])
-def test_impossible_settings_are_refused(settings):
-    with pytest.raises(InputError, match="spread must be at least 1 and strength positive"):
+@each(
+    "settings, message",
+    [
+        ({"spread": 0.5}, "spread must be at least 1, but is 0.5"),
+        ({"spread": np.nan}, "spread must be at least 1"),
+        ({"strength": 0.0}, "strength must be a positive number, but is 0.0"),
+        ({"strength": np.nan}, "strength must be a positive number"),
+        ({"strength": np.inf}, "strength must be a positive number"),
+    ],
+)
+def test_impossible_settings_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
         BBQ(**settings).fit([0.2, 0.8], [0, 1])

@@ -137,6 +137,10 @@ def test_methods_that_need_a_scale_refuse_raw_scores(name):
         CALIBRATORS[name](scores="raw").fit([-3.0, 4.0], [0, 1])
 
 
+def test_beta_counts_its_free_parameters():
+    assert [BetaCalibration(free).n_parameters for free in ("abm", "am", "ab")] == ["3", "2", "2"]
+
+
 def test_unknown_parameters_of_beta_are_refused():
     with pytest.raises(InputError, match='parameters must be "abm", "am" or "ab"'):
         BetaCalibration("abc").fit([0.2, 0.8], [0, 1])

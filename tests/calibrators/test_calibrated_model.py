@@ -257,7 +257,11 @@ class TestInScikitLearn:
 @each(
     "settings, error, message",
     [
-        ({"response": "predict"}, InputError, "response must be one of predict_proba"),
+        (
+            {"response": "predict"},
+            InputError,
+            'response must be "predict_proba", "predict_log_proba" or "decision_function", but is .predict.',
+        ),
         ({"cv": "prefitted"}, InputError, "cv must be a number of folds"),
         ({"calibrator": LogisticRegression()}, TypeError, "calibrator must be a calibrator such as"),
         ({"calibrator": "tss"}, InputError, "ts"),

@@ -287,7 +287,10 @@ def test_groups_are_kept_in_files(tmp_path):
     "call, words",
     [
         (lambda: ConformalIntervals(level=1.0).fit(FIT), "level must be"),
-        (lambda: ConformalIntervals(score="squared").fit(FIT), "score must be one of absolute, normalised"),
+        (
+            lambda: ConformalIntervals(score="squared").fit(FIT),
+            'score must be "absolute", "normalised", "quantiles" or "pit", but is .squared',
+        ),
         (lambda: ConformalIntervals(tails="left").fit(FIT), 'tails must be "joint" or "each"'),
         (lambda: ConformalIntervals(guarantee_of="all").fit(FIT), "guarantee_of must be"),
         (

@@ -496,6 +496,9 @@ def test_names():
     assert isinstance(parse_forecast("identity"), UnchangedForecasts)
     with pytest.raises(InputError, match="Did you mean 'student'"):
         parse_forecast("studnet")
+    with pytest.raises(InputError, match="There are identity, scale") as error:
+        parse_forecast("sigmoidd")
+    assert "platt" not in str(error.value)  # A calibrator of classes.
     with pytest.raises(KeyError, match="Did you mean"):
         FORECAST_CALIBRATORS["scal"]
     with pytest.raises(TypeError, match="name must be a string"):

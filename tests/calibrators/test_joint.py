@@ -143,6 +143,11 @@ def test_labels_called_impossible_are_made_possible():
     assert found.predict_proba(probs).min() > 0
 
 
+def test_the_number_of_parameters_follows_the_settings():
+    assert JointScaling().n_parameters == "K^2 + K + 14"
+    assert JointScaling(segments=3, row_knots=2).n_parameters == "K^2 + K + 5"
+
+
 @each("setting", [{"segments": 0}, {"row_knots": 1.5}, {"smoothness": -1.0}, {"guard": -1.0}])
 def test_bad_settings_are_refused(setting):
     with pytest.raises((InputError, TypeError), match=next(iter(setting))):

@@ -51,9 +51,8 @@ class Spellings:
         >>> spellings.near("sigmod", ["platt", "ts"]), spellings.near("tempscale", ["platt", "ts"])
         (['platt'], ['ts'])
         """
-        words = {
-            alias: name for alias, name in self.aliases.items() if len(alias) > 3
-        }  # Abbreviations resemble anything.
+        # Abbreviations resemble anything.
+        words = {alias: name for alias, name in self.aliases.items() if len(alias) > 3 and name in known}
         written, given = {**words, **{name: name for name in known}}, given.lower()
         close = (
             get_close_matches(given, written, n=3, cutoff=0.6)

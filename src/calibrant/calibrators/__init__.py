@@ -10,10 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from calibrant._border.lazy import attributes
-from calibrant.calibrators.binary.bbq import BBQ
 from calibrant.calibrators.binary.beta import BetaCalibration
 from calibrant.calibrators.binary.binary_calibrator import OneVsRest
-from calibrant.calibrators.binary.histogram import HistogramBinning
+from calibrant.calibrators.binary.binning import BBQ, HistogramBinning
 from calibrant.calibrators.binary.hull import ROCConvexHull
 from calibrant.calibrators.binary.isotonic import IsotonicCalibration
 from calibrant.calibrators.binary.platt import PlattScaling, QuadraticScaling

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-from calibrant._border.checks import as_weights, check_copies
+from calibrant._border.checks import as_weights, check_copies, check_option
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.combinations.compose import parse
 from calibrant.calibrators.inputs import warn_of_impossible_labels
-from calibrant.calibrators.model_scores import Response, check_response, class_log_probs, gathered, score_fold
+from calibrant.calibrators.model_scores import Response, class_log_probs, gathered, score_fold
 from calibrant.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         from sklearn.utils import indexable
         from sklearn.utils.multiclass import check_classification_targets
 
-        check_response(self.response)
+        check_option(self.response, "response", *get_args(Response))
         X, y = indexable(X, y)
         check_classification_targets(y)
         labels = column_or_1d(y, warn=True)

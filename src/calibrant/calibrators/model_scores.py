@@ -25,13 +25,6 @@ class Fold(NamedTuple):
     """Number of further rows, whose classes the estimator did not see."""
 
 
-def check_response(response: str) -> None:
-    """Refuse a name that is not a scoring method of scikit-learn's classifiers."""
-    known = ("predict_proba", "predict_log_proba", "decision_function")
-    if response not in known:
-        raise InputError(f"response must be one of {', '.join(known)}, but is {response!r}.")
-
-
 def score_fold(
     estimator: Any,
     X: object,

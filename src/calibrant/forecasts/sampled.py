@@ -99,8 +99,7 @@ class MonteCarlo(Drawn):
         """Return P(Z <= y) by `dist.cdf`; row i at y[i], which may hold one value or several."""
         if not self.has_cdf:
             return super().cdf(y)
-        y = np.asarray(y, dtype=np.float64)
-        return self._by_row(self.dist.cdf, y.reshape(self.n, -1)).reshape(y.shape)
+        return self._by_row(self.dist.cdf, y)
 
     def cdf_below(self, y: FloatArray) -> FloatArray:
         """Return P(Z < y), which differs from `cdf` for discrete laws."""
@@ -120,8 +119,7 @@ class MonteCarlo(Drawn):
         """Return the logarithm of the density by `dist.logpdf`; row i at y[i], which may hold one value or several."""
         if not self.has_density:
             return super().log_density(y)
-        y = np.asarray(y, dtype=np.float64)
-        return self._by_row(self.dist.logpdf, y.reshape(self.n, -1)).reshape(y.shape)
+        return self._by_row(self.dist.logpdf, y)
 
     def inverse(self, levels: FloatArray) -> FloatArray:
         """Return the quantiles, (n, q), at levels of shape (q,) or (n, q), by `dist.ppf` or else from the draws."""
@@ -159,13 +157,15 @@ class MonteCarlo(Drawn):
         return total / self.n_draws
 
     def _by_row(self, function: Callable[[FloatArray], object], arguments: FloatArray) -> FloatArray:
-        """Apply a method of `dist` to arguments of shape (n, m), each row with its own parameters."""
-        values = np.empty(arguments.shape)
+        """Apply a method of `dist` to arguments of shape (n,) or (n, m), each row with its own parameters."""
+        given = np.asarray(arguments, dtype=np.float64)
+        columns = given.reshape(self.n, -1)
+        values = np.empty(columns.shape)
         for some, rows in self._distinct():
-            grid = np.full((arguments.shape[1], self.n_laws), arguments[0, 0])
-            grid[:, rows] = arguments[some].T
+            grid = np.full((columns.shape[1], self.n_laws), columns[0, 0])
+            grid[:, rows] = columns[some].T
             values[some] = np.asarray(function(grid))[:, rows].T
-        return values
+        return values.reshape(given.shape)
 
     def _distinct(self) -> Iterator[tuple[BoolArray, IntArray]]:
         """Yield masks that divide the rows into sets without repeated laws, and the laws in each set.

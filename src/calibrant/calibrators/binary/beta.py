@@ -56,7 +56,6 @@ class BetaCalibration(LogisticCalibrator):
     parameters: Literal["abm", "am", "ab"] = "abm"
     scores: Literal["probs", "logits"] = "probs"
 
-    n_parameters = "3"
     data_efficiency = "high"
     expressiveness = "medium"
     use_when = "There are two classes and a few hundred rows, and the ranking must not change."
@@ -64,6 +63,11 @@ class BetaCalibration(LogisticCalibrator):
         Rule(("a_", "b_"), are_not_negative, "must not be negative"),
         Rule(("c_",), are_finite, "must be finite"),
     )
+
+    @property
+    def n_parameters(self) -> str:  # type: ignore[override]  # depends on a setting
+        """Number of free parameters."""
+        return str(len(self.parameters))
 
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
         """Learn a, b and c."""

@@ -53,8 +53,7 @@ class Conformal(ForecastCalibrator):
 
     def _check_settings(self) -> ConformalScore:
         check_level(self.level)
-        if self.score not in CONFORMAL_SCORES:
-            raise InputError(f"score must be one of {', '.join(CONFORMAL_SCORES)}, but is {self.score!r}.")
+        check_option(self.score, "score", *CONFORMAL_SCORES)
         check_option(self.tails, "tails", "joint", "each")
         return CONFORMAL_SCORES[self.score]
 

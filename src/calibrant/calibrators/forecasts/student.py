@@ -67,10 +67,7 @@ class StudentScaling(ForecastCalibrator):
         """Whether there is no shift."""
         return not self.shift
 
-    @property
-    def keeps_median(self) -> bool:  # type: ignore[override]  # by the setting
-        """Whether there is no shift."""
-        return not self.shift
+    keeps_median = keeps_mean
 
     def _fit(self, forecasts: Forecasts) -> None:
         from scipy.optimize import minimize

@@ -65,8 +65,11 @@ class AffineScaling(Calibrator):
         return self
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        scores = log_probs if self.scores == RAW_LOGITS else floored(log_probs)
-        logits = scores * self.coef_ if self.coef_.ndim == 1 else scores @ self.coef_.T
+        return self._moved(log_probs if self.scores == RAW_LOGITS else floored(log_probs))
+
+    def _moved(self, scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
+        """Return the affine map of the scores, written to `out` if it is diagonal."""
+        logits = np.multiply(scores, self.coef_, out=out) if self.coef_.ndim == 1 else scores @ self.coef_.T
         logits += self.intercept_
         return logits
 

@@ -176,7 +176,6 @@ class JointScaling(WarmStartCalibrator):
 
     kind = "parametric"
     preserves_argmax = False
-    n_parameters = "K^2 + K + 14"
     data_efficiency = "medium"
     expressiveness = "high"
     use_when = "After iop-diag, if the map is curved, classes differ, and there are a thousand rows or more."
@@ -186,6 +185,11 @@ class JointScaling(WarmStartCalibrator):
         Rule(("row_knots_", "row_factors_"), is_curve, CURVE),
         AFFINE,
     )
+
+    @property
+    def n_parameters(self) -> str:  # type: ignore[override]  # depends on the settings
+        """The largest possible number, for K classes."""
+        return f"K^2 + K + {self.segments + self.row_knots}"
 
     def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:
         """Learn the map; the search starts at that of `near`, or at the identity."""

@@ -134,9 +134,7 @@ class StructuredScaling(AffineScaling, WarmStartCalibrator):
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         # The base class would floor the features: if ln Z is below its floor, all classes of a row would become equal.
         scores = self._tempered(guarded(self.zeros_, log_probs))
-        logits = np.multiply(scores, self.coef_, out=scores) if self.coef_.ndim == 1 else scores @ self.coef_.T
-        logits += self.intercept_
-        return logits
+        return self._moved(scores, out=scores)
 
     def _operations(self, x: ops.Value, k: int) -> ops.Value:
         tempered = self.temperature_scaling_.operations(self.zeros_.operations(x, k), k)

@@ -1,4 +1,4 @@
-"""Bayesian binning into quantiles."""
+"""Step functions of the score: histogram binning, and the average of many histograms."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,21 +6,116 @@ from typing import Literal, Self
 
 import numpy as np
 
+from calibrant._border.checks import check_positive
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import logit
+from calibrant.binning import Binning, EqualWidth
 from calibrant.binning.ties import DECIMALS, comparable
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 from calibrant.calibrators.binary.isotonic import pooled_ties
 from calibrant.calibrators.rules import STEPS, Rule, are_steps
+from calibrant.counts import Smoothing, as_smoothing
 from calibrant.exceptions import InputError
 
 NEGLIGIBLE = 1e-17
 """A model with a smaller weight does not change a sum of weights near 1."""
 
 
+class StepCalibrator(BinaryCalibrator):
+    """Base of the maps that are constant in each bin, whose right edge belongs to it."""
+
+    kind = "binning"
+    edges_: FloatArray
+    probabilities_: FloatArray
+
+    @property
+    def _inner_edges(self) -> FloatArray:
+        """Return the probabilities at which the map changes."""
+        return self.edges_
+
+    def _bin_of(self, scores: FloatArray) -> IntArray:
+        from scipy.special import expit
+
+        return np.searchsorted(self._inner_edges, comparable(expit(scores)), side="left")
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
+        return logit(self.probabilities_)[self._bin_of(scores)]
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        bins = ops.expit(x).rounded(DECIMALS).search(self._inner_edges, "left")
+        return bins.look_up(logit(self.probabilities_))
+
+
 @dataclass(eq=False, repr=False)
-class BBQ(BinaryCalibrator):
+class HistogramBinning(StepCalibrator):
+    """Replace every probability by the share of class 1 in its bin.
+
+    Parameters
+    ----------
+    bins : Binning, default=EqualWidth(15)
+        Such as `EqualMass(15)`. Only its edges are used: every bin includes its right edge, and the first both edges.
+    smoothing : Smoothing, optional
+        Such as `LaplaceCorrection()` or `MEstimate(2, prior="observed")`, applied to the counts of each bin.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    edges_ : ndarray of shape (m + 1,)
+    probabilities_ : ndarray of shape (m,)
+
+    Notes
+    -----
+    An empty bin predicts its midpoint, unless the smoothing adds pseudo-counts to it. Without smoothing, probabilities
+    of exactly 0 and 1 are common. The map need not be monotone.
+
+    References
+    ----------
+    B. Zadrozny, C. Elkan, "Obtaining calibrated probability estimates from decision trees and naive Bayesian
+    classifiers", ICML 2001.
+
+    Examples
+    --------
+    >>> histogram = HistogramBinning(EqualWidth(2)).fit([0.1, 0.2, 0.3, 0.4, 0.9], [0, 0, 0, 1, 1])
+    >>> histogram.predict_proba([0.5, 0.6])[:, 1].round(3).tolist()
+    [0.25, 1.0]
+    """
+
+    bins: Binning = EqualWidth()
+    smoothing: Smoothing | None = None
+    scores: Literal["probs", "logits"] = "probs"
+
+    n_parameters = "number of bins"
+    data_efficiency = "low"
+    expressiveness = "medium"
+    use_when = "A few fixed probabilities are needed, which can be listed in a table."
+    rules = (Rule(("edges_", "probabilities_"), partial(are_steps, more=1, rising=False), STEPS),)
+
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn the share of class 1 in every bin."""
+        from scipy.special import expit
+
+        if not isinstance(self.bins, Binning):
+            raise TypeError(f"bins must be a binning such as EqualWidth(15), but is {self.bins!r:.80}.")
+        bins = self.bins.cut(expit(scores), weights)
+        self.edges_ = np.append(bins.lower, bins.upper[-1])
+        index = self._bin_of(scores)
+        ones, zeros = (np.bincount(index[side], weights[side], bins.n_bins) for side in (hits, ~hits))
+        counts = np.column_stack([zeros, ones]).astype(np.float64)
+        self.probabilities_ = (bins.lower + bins.upper) / 2
+        rule = as_smoothing(self.smoothing)
+        known = counts.any(axis=1) | bool(rule.pseudo_counts(counts).any())
+        self.probabilities_[known] = rule(counts[known])[:, 1]
+        return self
+
+    @property
+    def _inner_edges(self) -> FloatArray:
+        return self.edges_[1:-1]
+
+
+@dataclass(eq=False, repr=False)
+class BBQ(StepCalibrator):
     r"""Bayesian binning into quantiles: an average over histograms, each weighted by its evidence.
 
     Parameters
@@ -68,7 +163,6 @@ class BBQ(BinaryCalibrator):
     strength: float = 2.0
     scores: Literal["probs", "logits"] = "probs"
 
-    kind = "binning"
     n_parameters = "of the order of n^(2/3)"
     data_efficiency = "medium"
     expressiveness = "high"
@@ -79,11 +173,9 @@ class BBQ(BinaryCalibrator):
         """Learn the average of the histograms."""
         from scipy.special import expit
 
-        if not (self.spread >= 1 and 0 < self.strength < np.inf):
-            raise InputError(
-                "spread must be at least 1 and strength positive and finite, "
-                f"but they are {self.spread!r} and {self.strength!r}."
-            )
+        check_positive(self.strength, "strength")
+        if not self.spread >= 1:
+            raise InputError(f"spread must be at least 1, but is {self.spread!r}.")
         values, positives, totals = pooled_ties(comparable(expit(scores)), hits, weights)
         self.n_bins_ = self._sizes(float(totals.sum()))
         bins = _cut(values, positives, totals, self.n_bins_)
@@ -97,16 +189,6 @@ class BBQ(BinaryCalibrator):
         means = (bins.positives + alpha) / (bins.totals + share)
         self.edges_, self.probabilities_ = _averaged(bins, means, np.repeat(self.model_weights_, sizes))
         return self
-
-    def log_odds(self, scores: FloatArray) -> FloatArray:
-        """Return the calibrated log-odds of class 1."""
-        from scipy.special import expit
-
-        index = np.searchsorted(self.edges_, comparable(expit(scores)), side="left")
-        return logit(self.probabilities_)[index]
-
-    def _line_operations(self, x: ops.Value) -> ops.Value:
-        return ops.expit(x).rounded(DECIMALS).search(self.edges_, "left").look_up(logit(self.probabilities_))
 
     def _sizes(self, total: float) -> IntArray:
         root = float(np.cbrt(total))
