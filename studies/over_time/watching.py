@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.scale.over_time import CoxAlternatives, SpreadStart
-from calibrant.scale.over_time.change import describe_change
-from calibrant.scale.over_time.dating import date_change
+from calibrant.scale.over_time.change import date_change, describe_change
 from calibrant.scale.over_time.lines import fit_line
 from calibrant.scale.over_time.reference import Ellipse
 from calibrant.scale.over_time.stream import collect

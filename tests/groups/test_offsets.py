@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, logit
 
-from calibrant.groups.rows import Rows, offset, saved, worth_of
+from calibrant import Predictions
+from calibrant.groups import tested
+from calibrant.groups.rows import Rows, offset, saved
+from calibrant.groups.subjects import Classes
 from naming import each
 from properties import examples
 
@@ -105,7 +108,9 @@ def test_the_worth_is_the_fall_of_the_mean_loss_on_other_rows(both, weighted):
         judged = rows.take(inside & ~learnt)
         gains.append(loss(0, judged) - loss(fitted(rows.take(inside & learnt)), judged))
         mass += rows.weights[~learnt].sum()
-    found = worth_of(rows, inside, half, both=both)
+    subject = Classes({"1": Predictions(rows.probs, rows.events.astype(int), rows.weights)}, None)
+    group = tested.Tested(0, "", (), "cell" if both else "leaf", inside, None if both else ~half, 0.0, 1.0)
+    found = subject.worth(group, half)
     assert found == pytest.approx(sum(gains) / mass, abs=1e-6)
     assert found > 0.005
 

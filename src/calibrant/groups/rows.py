@@ -115,16 +115,3 @@ def saved(rows: Rows, shift: float) -> float:
     log_odds = clipped_log_odds(rows.probs)
     growth = np.logaddexp(0.0, log_odds + shift) - np.logaddexp(0.0, log_odds)
     return float(rows.weights @ (rows.events * shift - growth))
-
-
-def worth_of(rows: Rows, inside: BoolArray, half: BoolArray, *, both: bool) -> float:
-    """Return the decrease of the mean log loss of all rows, measured on rows that the offset was not learnt from.
-
-    The offset is learnt from the first half and measured on the second, as for the leaves of the tree; with `both`, as
-    for cells, also the other way round.
-    """
-    total, mass = 0.0, 0.0
-    for learnt in (half, ~half) if both else (half,):
-        total += saved(rows.take(inside & ~learnt), offset(rows.take(inside & learnt)))
-        mass += float(rows.weights[~learnt].sum())
-    return total / mass

@@ -14,7 +14,7 @@ from calibrant.calibrators.forecasts import EnsembleInflation, ForecastCalibrato
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles, Samples, pit
 from calibrant.groups.evidence import ClusteredRows, Evidence, IndependentRows, TransformedRows
-from calibrant.groups.rows import Rows, ScoreRows, worth_of
+from calibrant.groups.rows import Rows, ScoreRows, offset, saved
 from calibrant.groups.score_sums import BIAS, SPREAD
 from calibrant.groups.tested import Tested
 from calibrant.metrics import CRPS
@@ -30,23 +30,6 @@ FIXES: tuple[ForecastCalibrator, ...] = (
 
 INSIDE = 0.9
 """Probability of the central intervals whose coverage is given for every group."""
-
-
-def worth_of_fix(forecasts: Forecasts, inside: BoolArray, half: BoolArray, *, both: bool) -> float:
-    """Return the decrease of the mean CRPS of all rows if a group is calibrated by a fit to its other half."""
-    fix = next(fix for fix in FIXES if fix.suits(forecasts.distribution))
-    score, total, mass = CRPS(ensemble="fair"), 0.0, 0.0
-    for learnt in (half, ~half) if both else (half,):
-        mass += float(forecasts.weights[~learnt].sum())
-        some, judged = forecasts.take(inside & learnt), forecasts.take(inside & ~learnt)
-        if min(some.n_samples, judged.n_samples) < 2:
-            continue
-        try:
-            gain = score(judged) - score(clone(fix).fit(some).calibrate(judged))
-        except InputError:  # Too few distinct targets to learn from: nothing is gained.
-            continue
-        total += float(judged.weights.sum()) * gain if np.isfinite(gain) else 0.0
-    return total / mass
 
 
 def spread_of_shifted(place: float) -> float:
@@ -97,9 +80,21 @@ class Subject(ABC):
         """Return the rows of an event, corrected for the groups that stand alone for earlier events."""
         return self.evidence[event].rows
 
-    @abstractmethod
     def worth(self, one: Tested, half: BoolArray) -> float:
-        """Return the worth of fixing a group, learnt from other rows than those it is measured on."""
+        """Return how much less all rows lose on average if a group is fixed, measured on rows that the fix did not see.
+
+        The fix is learnt from the first half of the rows and measured on the second, as for the leaves of the tree; of
+        cells also the other way round.
+        """
+        weights, gain, mass = self.evidence[one.event].rows.weights, 0.0, 0.0
+        for learnt in (half, ~half) if one.tested is None else (half,):
+            gain += self.gain(one.event, one.inside & learnt, one.inside & ~learnt)
+            mass += float(weights[~learnt].sum())
+        return gain / mass
+
+    @abstractmethod
+    def gain(self, event: int, learnt: BoolArray, judged: BoolArray) -> float:
+        """Return how much less some rows of a group lose, in all, by a fix that is learnt from others."""
 
     @abstractmethod
     def named(self, one: Tested) -> Named:
@@ -136,9 +131,10 @@ class Classes(Subject):
             found.append(IndependentRows(rows) if self.cluster is None else ClusteredRows(rows, self.cluster))
         return found
 
-    def worth(self, one: Tested, half: BoolArray) -> float:
-        """Return the decrease of the mean log loss of all rows."""
-        return worth_of(self.evidence[one.event].rows, one.inside, half, both=one.tested is None)
+    def gain(self, event: int, learnt: BoolArray, judged: BoolArray) -> float:
+        """Return the decrease of the sum of log losses by one shift of log-odds."""
+        rows = self.evidence[event].rows
+        return saved(rows.take(judged), offset(rows.take(learnt)))
 
     def named(self, one: Tested) -> Named:
         """Return the name of the event, if there are several."""
@@ -208,9 +204,18 @@ class Distributions(Subject):
             events[inside] -= spread_of_shifted(place) - SPREAD.mean
         return replace(rows, events=events)
 
-    def worth(self, one: Tested, half: BoolArray) -> float:
-        """Return the decrease of the mean CRPS of all rows."""
-        return worth_of_fix(self._relative, one.inside, half, both=one.tested is None)
+    def gain(self, event: int, learnt: BoolArray, judged: BoolArray) -> float:  # noqa: ARG002 (one fix for both)
+        """Return the decrease of the sum of the CRPS by the calibrator that suits the distributions."""
+        some, others = self._relative.take(learnt), self._relative.take(judged)
+        if min(some.n_samples, others.n_samples) < 2:
+            return 0.0
+        fix = next(fix for fix in FIXES if fix.suits(self._relative.distribution))
+        score = CRPS(ensemble="fair")
+        try:
+            gain = score(others) - score(clone(fix).fit(some).calibrate(others))
+        except InputError:  # Too few distinct targets to learn from: nothing is gained.
+            return 0.0
+        return float(others.weights.sum()) * gain if np.isfinite(gain) else 0.0
 
     def named(self, one: Tested) -> Named:
         """Return whether location or spread is off, and the share of targets in central intervals."""

@@ -230,9 +230,5 @@ def _part(file: str, reading: Reading, skip_bad: bool) -> Part:
 
 
 def _merged(reading: Reading, *parts: Part) -> Part:
-    total: Any = reading.empty()
-    bad = dict[str, str]()
-    for data, more in parts:
-        total += total.from_bytes(data)
-        bad |= more
-    return total.to_bytes(), bad
+    total = reading.total(data for data, _ in parts)
+    return total.to_bytes(), {file: wrong for _, bad in parts for file, wrong in bad.items()}

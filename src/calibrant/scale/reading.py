@@ -1,10 +1,10 @@
 """Which columns to read from each of many files, and how: decided once, by the first file."""
 
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,13 @@ class Reading:
         named = self.columns.classes if self.positive is None else ("rest", str(self.positive))
         found = Sketch(self.n_classes, named, features=self.features)
         return found if self.by is None else GroupedSketch(found)
+
+    def total(self, parts: Iterable[bytes]) -> AnySketch:
+        """Return the sum of sketches that were written as bytes."""
+        found: Any = self.empty()
+        for data in parts:
+            found += found.from_bytes(data)
+        return cast("AnySketch", found)
 
     def sketch(self, path: str | os.PathLike[str], to: AnySketch | None = None) -> AnySketch:
         """Return the sketch of one file, or `to` with its rows added; a few rows at a time are in memory."""

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 import numpy as np
@@ -95,10 +95,8 @@ def sketch_frame(frame: "DataFrame", reading: Reading) -> AnySketch:
 
 def merge_rows(frame: "DataFrame", reading: Reading) -> AnySketch:
     """Return the sum of the sketches in the rows of a Spark data frame."""
-    total: Any = reading.empty()
-    for row in frame.toLocalIterator():  # One by one: with many classes, each takes megabytes.
-        total += total.from_bytes(bytes(row[0]))
-    return total
+    rows = frame.toLocalIterator()  # One by one: with many classes, each takes megabytes.
+    return reading.total(bytes(row[0]) for row in rows)
 
 
 def partition_sketch(reading: Reading) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]":

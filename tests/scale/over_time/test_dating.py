@@ -8,7 +8,7 @@ from calibrant._core.laws import expit
 from calibrant.report.over_time import facts, render_watch
 from calibrant.scale import Sketch
 from calibrant.scale.over_time import CoxAlternatives, SpreadStart, Watch
-from calibrant.scale.over_time.dating import date_change
+from calibrant.scale.over_time.change import date_change
 from calibrant.scale.over_time.days import cells_of
 from calibrant.scale.over_time.stream import collect
 

@@ -11,8 +11,7 @@ from calibrant.exceptions import InputError
 from calibrant.results import Change, WatchedDay, WatchResult
 from calibrant.scale.over_time import words
 from calibrant.scale.over_time.cells import Cells
-from calibrant.scale.over_time.change import describe_change, measured
-from calibrant.scale.over_time.dating import date_change
+from calibrant.scale.over_time.change import date_change, describe_change, measured
 from calibrant.scale.over_time.days import Days, GivenDay, streams
 from calibrant.scale.over_time.evidence import CoxAlternatives, SpreadStart, Start, log_sum
 from calibrant.scale.over_time.lines import require_line

@@ -6,7 +6,7 @@ from calibrant._border.numerals import as_given, count, counted, decimals, perce
 from calibrant.results import Change, Repair, WatchedDay, WatchResult
 from calibrant.results.over_time import WIDE
 from calibrant.scale.over_time.cells import Cells
-from calibrant.scale.over_time.dating import SURE
+from calibrant.scale.over_time.change import SURE
 from calibrant.scale.over_time.days import missing_dates
 
 LISTED = 5
