@@ -283,8 +283,8 @@ def test_default_metrics_are_rows_of_the_table():
         ({"a": GOOD, "b": Predictions(GOOD.probs, GOOD.labels, np.arange(1, 301))}, {}, "same weights.*first is row 1"),
         ({"a": GOOD, "b": calibrated(n=300, k=4)}, {}, "same classes"),
         ({"a": GOOD}, {"by": [1, 2]}, "by must have one value per row"),
-        ({"a": GOOD}, {"differences": "basic"}, "differences must be 'valid' or 'percentile', but is 'basic'"),
-        ({"a": GOOD}, {"bandwidth": "shared"}, "bandwidth must be 'baseline' or 'own', but is 'shared'"),
+        ({"a": GOOD}, {"differences": "basic"}, 'differences must be "valid" or "percentile", but is .basic.'),
+        ({"a": GOOD}, {"bandwidth": "shared"}, 'bandwidth must be "baseline" or "own", but is .shared.'),
     ],
 )
 def test_what_cannot_be_compared_is_refused(models, settings, words):

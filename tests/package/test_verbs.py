@@ -62,6 +62,7 @@ def test_forecasts_are_measured_and_tested():
 def test_test_runs_the_test_behind_the_verdict_or_any_other():
     assert calibrant.test(Y_TRUE, Y_PROB, rng=0).pvalue == TESTS["omnibus"](SAME, rng=0).pvalue
     assert calibrant.test(Y_TRUE, Y_PROB, test="Cox").statistic == CoxTest()(Y_TRUE, Y_PROB).statistic
+    assert calibrant.test(SAME, test="Hosmer_Lemeshow").name == repr(TESTS["hosmer-lemeshow"])
     assert calibrant.test(SAME, test=CoxTest()).statistic == CoxTest()(SAME).statistic
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_option
 from calibrant._border.types import Progress, Rng
 from calibrant.assessment.forecasts.comparison import compare_forecasts
 from calibrant.assessment.model_differences import ModelComparison
@@ -33,6 +34,12 @@ DEFAULT_METRICS = (
     "kde-ece-one-vs-rest",
 )
 """Names in METRICS that `compare` computes by default; for two classes without averages over classes."""
+
+RULES = ("valid", "percentile")
+"""How differences may be judged."""
+
+BANDWIDTHS = ("baseline", "own")
+"""Whose bandwidths a metric may have."""
 
 
 @takes_labels_first
@@ -144,6 +151,8 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         return compare_forecasts(
             models, asked, baseline=baseline, by=by, intervals=intervals, progress=progress, rng=rng
         )
+    check_option(differences, "differences", *RULES)
+    check_option(bandwidth, "bandwidth", *BANDWIDTHS)
     base = _checked_baseline(models, baseline)
     usual = suited_names(DEFAULT_METRICS, models[base].n_classes)
     comparison = ModelComparison(
@@ -154,8 +163,8 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         tuning=_checked_tuning(models, tuning),
         intervals=intervals,
         ranges=ranges,
-        rule=_check_choice(differences, "differences", RULES),
-        bandwidth=_check_choice(bandwidth, "bandwidth", BANDWIDTHS),
+        rule=differences,
+        bandwidth=bandwidth,
     )
     parts = rows_by_group(by, models[base])
     generator = np.random.default_rng(rng)
@@ -170,20 +179,6 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     }
     settings = version_and_seed(rng)
     return replace(whole, groups=groups, settings=settings)
-
-
-RULES = ("valid", "percentile")
-"""How differences may be judged."""
-
-BANDWIDTHS = ("baseline", "own")
-"""Whose bandwidths a metric may have."""
-
-
-def _check_choice(value: str, name: str, known: Sequence[str]) -> str:
-    """Return the value if it is one of the known ones, or refuse it."""
-    if value not in known:
-        raise InputError(f"{name} must be {' or '.join(map(repr, known))}, but is {value!r}.")
-    return value
 
 
 def _checked_baseline(models: Mapping[str, Predictions], baseline: str | None) -> str:

@@ -70,8 +70,7 @@ def values_by_chance(
         if counted is None:
             by_labels.setdefault(view, {})[key] = metric
         else:
-            blocks = counted.cells.draw(n_redraws, stream, None)
-            found[key] = np.concatenate([counted.evaluate(block) for block in blocks])
+            found[key] = counted.redrawn(n_redraws, stream)
             report(len(found))
     for view, some in by_labels.items():
         stream = whole if view is predictions else confidence

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.hypotest import ConsistencyTest
-from calibrant.intervals import METHODS, why_not
+from calibrant.intervals import known_interval
 from calibrant.metrics import METRICS
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
@@ -47,8 +47,9 @@ class ClassSize(NamedTuple):
 def class_size(predictions: Predictions, c: int) -> ClassSize:
     """Measure one class against the rest."""
     view = predictions.one_vs_rest(c)
-    low, high, _ = limits(view)
-    return ClassSize(str(predictions.classes[c]), METRICS[SIZE](view), low, high)
+    error = METRICS[SIZE](view)
+    low, high, _ = _limits(view, error)
+    return ClassSize(str(predictions.classes[c]), error, low, high)
 
 
 def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> Size:
@@ -57,19 +58,17 @@ def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Gene
     # The error of the confidence needs only whether the predicted class is right, which is faster to draw than a label.
     null: Literal["full", "top-label"] = "full" if predictions.n_classes == 2 else "top-label"
     redrawn = ConsistencyTest(metric, n_resamples, null)(predictions, rng=rng)
-    low, high, reason = limits(predictions)
+    error = float(redrawn.statistic)
+    low, high, reason = _limits(predictions, error)
     expected, detectable = redrawn.details["expected"], redrawn.details["detectable"]
-    return Size(float(redrawn.statistic), low, high, reason, expected, detectable, np.asarray(redrawn.null))
+    return Size(error, low, high, reason, expected, detectable, np.asarray(redrawn.null))
 
 
-def limits(predictions: Predictions) -> tuple[float | None, float | None, str]:
+def _limits(predictions: Predictions, error: float) -> tuple[float | None, float | None, str]:
     """Return the limits of the error, or the reason why it has none."""
-    metric = METRICS[SIZE]
-    reason = why_not(metric, predictions, NO_RESAMPLING)
-    if reason:
-        return None, None, reason
-    found = METHODS["debiased"](predictions, metric, CONFIDENCE, NO_RESAMPLING, np.random.default_rng(0))
-    return found.low, found.high, ""
+    rng = np.random.default_rng(0)  # Nothing is drawn.
+    known = known_interval(predictions, METRICS[SIZE], error, CONFIDENCE, NO_RESAMPLING, rng, null=None)
+    return (None, None, "") if known is None else (known.low, known.high, known.reason)
 
 
 def compare_with(tolerance: float, low: float | None, high: float | None) -> str:

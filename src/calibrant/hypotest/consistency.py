@@ -14,7 +14,7 @@ from calibrant.hypotest.calibration_test import CalibrationTest, monte_carlo_pva
 from calibrant.metrics import ECE
 from calibrant.metrics.base.metric import Metric
 from calibrant.predictions import Predictions
-from calibrant.resampling.redraws import redraw_labels, redraw_targets
+from calibrant.resampling.redraws import redrawn_values
 from calibrant.results import Description, TestResult
 from calibrant.results.words.metrics import why_without_value
 
@@ -116,11 +116,5 @@ class ConsistencyTest(CalibrationTest):
             counted = self.metric.prepare_counts(data)
             if counted is not None:
                 (own,) = counted.evaluate(counted.cells.count(data.labels[:, None]))
-                counts = counted.cells.draw(self.n_resamples, rng, progress)
-                return float(own), np.concatenate([counted.evaluate(block) for block in counts])
-        evaluate = self.metric.prepare_labels(data)
-        if isinstance(data, Predictions):
-            found = [evaluate(labels) for labels in redraw_labels(data, self.n_resamples, rng, progress=progress)]
-        else:
-            found = [evaluate(targets) for targets in redraw_targets(data, self.n_resamples, rng, progress=progress)]
-        return observed, np.concatenate(found)
+                return float(own), counted.redrawn(self.n_resamples, rng, progress)
+        return observed, redrawn_values(self.metric.prepare_labels(data), data, self.n_resamples, rng, progress)

@@ -18,7 +18,7 @@ from calibrant.hypotest.calibration_test import (
     root_sum_of_squares,
 )
 from calibrant.hypotest.events import effective_events, label_variances
-from calibrant.metrics.ecce import ECCE
+from calibrant.metrics.ecce import ECCE, reach
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -129,9 +129,7 @@ class ECCETest(BinaryTest):
         expected = ties.sums(factors * view.probs[:, 1:])
 
         def evaluate(labels: IntArray) -> FloatArray:
-            path = np.cumsum(ties.sums(factors * labels) - expected, axis=0)
-            high, low = path.max(axis=0, initial=0.0), path.min(axis=0, initial=0.0)
-            return np.asarray(np.maximum(high, -low) if self.statistic == "mad" else high - low)
+            return reach(np.cumsum(ties.sums(factors * labels) - expected, axis=0), self.statistic)
 
         return evaluate
 

@@ -1,6 +1,6 @@
 """The table of tests, and a function that runs one of them."""
 
-from calibrant._border.spellings import meant
+from calibrant._border.spellings import Spellings, meant
 from calibrant._border.types import Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.block import BlockSKCETest
@@ -81,7 +81,7 @@ def _chosen(test: str | CalibrationTest) -> CalibrationTest:
         return test
     if not isinstance(test, str):
         raise TypeError(f"test must be a name in TESTS or a test such as CoxTest(), but is {test!r:.60}.")
-    name = test.strip().lower()
+    name = Spellings().find(test, TESTS)
     if name not in TESTS:
         raise InputError(f"test must be a name in TESTS, but is {test!r}. {meant(name, TESTS)}")
     return TESTS[name]

@@ -12,7 +12,7 @@ from calibrant.metrics import Metric
 from calibrant.metrics.base.counted import CountedMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
-from calibrant.resampling.redraws import redraw_labels
+from calibrant.resampling.redraws import redrawn_values
 
 MOST_REDRAWS = 399
 """Largest number of redraws for the range of a calibration error by chance, which is shown for information."""
@@ -25,11 +25,8 @@ def under_calibration(data: Data, metric: Metric, bootstrap: Bootstrap, rng: np.
         return metric.by_chance(data, n_resamples, rng)
     if data.copies is not None:
         counted = counted_by_cells(metric, data)
-        if counted is None:
-            return None
-        return np.concatenate([counted.evaluate(counts) for counts in counted.cells.draw(n_resamples, rng)])
-    evaluate = metric.prepare_labels(data)
-    return np.concatenate([evaluate(labels) for labels in redraw_labels(data, n_resamples, rng)])
+        return None if counted is None else counted.redrawn(n_resamples, rng)
+    return redrawn_values(metric.prepare_labels(data), data, n_resamples, rng)
 
 
 def range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[float, float]:

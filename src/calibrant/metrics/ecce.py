@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.checks import check_option
+from calibrant._border.types import FloatArray
 from calibrant.binning.ties import Pools
 from calibrant.metrics.base.pooled import PooledMetric
 from calibrant.results import Description
@@ -60,7 +61,19 @@ class ECCE(PooledMetric):
         check_option(self.statistic, "statistic", "mad", "range")
 
     def combine(self, pools: Pools) -> float:
-        """Return how far the running sum goes, which starts at 0."""
-        path = np.cumsum(pools.hits - pools.predicted) / pools.mass.sum()
-        high, low = max(0.0, float(path.max())), min(0.0, float(path.min()))
-        return max(high, -low) if self.statistic == "mad" else high - low
+        """Return how far the running sum goes."""
+        return float(reach(np.cumsum(pools.hits - pools.predicted) / pools.mass.sum(), self.statistic))
+
+
+def reach(path: FloatArray, statistic: Literal["mad", "range"]) -> FloatArray:
+    """Return how far running sums go, given all their values but the 0 at which they start, (m,) or (m, B).
+
+    Examples
+    --------
+    >>> path = np.array([-0.2, 0.1, 0.3])
+    >>> float(reach(path, "mad")), float(reach(path, "range"))
+    (0.3, 0.5)
+    """
+    if statistic == "mad":
+        return np.asarray(np.abs(path).max(axis=0, initial=0.0))
+    return np.asarray(path.max(axis=0, initial=0.0) - path.min(axis=0, initial=0.0))

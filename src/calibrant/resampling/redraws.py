@@ -106,6 +106,21 @@ def redraw_targets(
             progress(start + size, n_resamples)
 
 
+def redrawn_values(
+    evaluate: Evaluator,
+    data: Predictions | Forecasts,
+    n_resamples: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> FloatArray:
+    """Return B values of a function of labels, or of targets of forecasts, that are drawn from the predictions."""
+    if isinstance(data, Forecasts):
+        found = [evaluate(targets) for targets in redraw_targets(data, n_resamples, rng, progress=progress)]
+    else:
+        found = [evaluate(labels) for labels in redraw_labels(data, n_resamples, rng, progress=progress)]
+    return np.concatenate(found)
+
+
 def _invert(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
     """Return the first class whose cumulative probability exceeds the uniform draw."""
     draws = uniform.T  # Contiguous in memory.

@@ -10,8 +10,8 @@ from calibrant.assessment.sentences import with_few_redraws
 from calibrant.assessment.size import BEYOND, UNKNOWN, WITHIN, compare_with
 from calibrant.assessment.verdict import TOLERANCE
 from calibrant.hypotest.omnibus.facts import SIGNIFICANT_Z
-from calibrant.hypotest.omnibus.forecast_statistics import LOW_HIGH
 from calibrant.hypotest.omnibus.revealed import LEVEL
+from calibrant.hypotest.omnibus.statistic import BIAS
 from calibrant.hypotest.omnibus.transforms import Transforms
 from calibrant.results import TestResult, Verdict
 from calibrant.results.words.parts import smallest_pvalue
@@ -84,7 +84,7 @@ def about_a_trend(worst: Transforms, test: TestResult) -> str:
     if test.pvalue > LEVEL or part.name != "trend":
         return ""
     over_width = part.direction.endswith("wide")
-    if part.direction.startswith(tuple(LOW_HIGH.values())):
+    if part.direction.startswith(tuple(BIAS.values())):
         return "" if over_width else ALIKE  # A shift of all targets by the same number is a trend over the width.
     if over_width and not worst.subject and worst.n_draws is None and worst.levels is None:
         return BY_WIDTH

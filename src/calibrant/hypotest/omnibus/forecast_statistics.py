@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.hypotest.omnibus.statistic import centred, inverse_deviation
+from calibrant.hypotest.omnibus.statistic import BIAS, centred, inverse_deviation
 from calibrant.hypotest.omnibus.transform_cells import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid, mid_ranks
 from calibrant.hypotest.omnibus.transforms import Transforms
 from calibrant.predictions import effective_rows
@@ -21,7 +21,6 @@ STRIPS = 8
 BLOCK_CELLS = 500_000
 """Approximate number of transforms that are drawn at a time."""
 
-LOW_HIGH = {1: "too low", -1: "too high"}
 NARROW_WIDE = {1: "too narrow", -1: "too wide"}
 
 SHAPE_WORDS = (
@@ -32,7 +31,7 @@ SHAPE_WORDS = (
 
 TREND_WORDS = tuple(
     {sign: f"{words} where they are {place}" for sign, words in kind.items()}
-    for kind in (LOW_HIGH, NARROW_WIDE)
+    for kind in (BIAS, NARROW_WIDE)
     for place in ("high", "wide")
 )
 """Directions of the trends of centre and of spread, by sign."""
@@ -46,7 +45,7 @@ class ForecastPart(NamedTuple):
 
 
 PARTS = (
-    ForecastPart("centre", (LOW_HIGH,)),
+    ForecastPart("centre", (BIAS,)),
     ForecastPart("spread", (NARROW_WIDE,)),
     ForecastPart("shape", SHAPE_WORDS),
     ForecastPart("quantiles", ({},)),

@@ -17,6 +17,7 @@ from calibrant.hypotest.omnibus.statistic import (
     inverse_deviation,
     log_odds,
 )
+from calibrant.metrics.ecce import reach
 from calibrant.predictions import Predictions
 from calibrant.resampling.event_counts import EventCells, fine_cells, thinned
 
@@ -97,4 +98,4 @@ class LineEvidence(Evidence):
 
     def _range(self, counts: FloatArray) -> FloatArray:
         path = np.cumsum(np.add.reduceat(self.steps * counts, self.places, axis=0) - self.expected, axis=0)
-        return np.maximum(path.max(axis=0), 0.0) - np.minimum(path.min(axis=0), 0.0)
+        return reach(path, "range")

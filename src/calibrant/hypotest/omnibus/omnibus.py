@@ -13,12 +13,11 @@ from calibrant._core.redraws import Rows
 from calibrant._core.twin_draws import draw_labels
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.calibration_test import CalibrationTest
-from calibrant.hypotest.omnibus.classes import ClassEvidence
+from calibrant.hypotest.omnibus.classes import ClassEvidence, RankedEvidence
 from calibrant.hypotest.omnibus.combined import at_or_above, combined_pvalue
 from calibrant.hypotest.omnibus.facts import corrected_direction, facts_of
 from calibrant.hypotest.omnibus.kernel import KernelEvidence
 from calibrant.hypotest.omnibus.line import LineEvidence
-from calibrant.hypotest.omnibus.ranked import RankedEvidence
 from calibrant.hypotest.omnibus.revealed import LEVEL, with_names
 from calibrant.hypotest.omnibus.statistic import SPREAD, Evidence, ImpossibleEvidence, Part, largest
 from calibrant.predictions import Predictions

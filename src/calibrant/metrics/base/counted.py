@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray, Progress
 from calibrant.binning import Bins
 from calibrant.predictions import Predictions
 from calibrant.resampling.event_counts import EventCells, fine_cells
@@ -16,6 +16,10 @@ class CountedMetric(NamedTuple):
 
     cells: EventCells
     evaluate: Evaluator
+
+    def redrawn(self, n_resamples: int, rng: np.random.Generator, progress: Progress | None = None) -> FloatArray:
+        """Return B values for numbers of events that are drawn from the predictions."""
+        return np.concatenate([self.evaluate(counts) for counts in self.cells.draw(n_resamples, rng, progress)])
 
 
 def cells_of_copies(view: Predictions) -> EventCells:

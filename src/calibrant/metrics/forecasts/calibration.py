@@ -28,9 +28,9 @@ from calibrant.metrics.forecasts.metric import (
     draw_masses,
     has_uniform_transforms,
     level_array,
-    redrawn_values,
 )
 from calibrant.predictions import effective_rows
+from calibrant.resampling.redraws import redrawn_values
 from calibrant.results import Description
 
 
@@ -129,7 +129,7 @@ class QuantileCalibration(ForecastMetric):
             masses = draw_masses(weights, np.diff(edges), n_redraws, rng)
             shares = shares_between((edges[:-1], edges[1:]), levels, self.form)
             return self._norm(np.abs(shares(masses.T) - levels[:, None]))
-        return redrawn_values(self, forecasts, n_redraws, rng)
+        return redrawn_values(self.prepare_labels(forecasts), forecasts, n_redraws, rng)
 
     def details(self, forecasts: Forecasts) -> Mapping[str, object]:
         """Give the value that calibrated forecasts would show by chance, where it has a simple form."""

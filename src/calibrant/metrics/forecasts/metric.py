@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
 from calibrant.metrics.base.metric import SCORES, Metric
 from calibrant.metrics.scores import weighted_means
-from calibrant.resampling.redraws import redraw_targets
+from calibrant.resampling.redraws import redrawn_values
 
 
 def draw_masses(weights: FloatArray, probabilities: FloatArray, n_redraws: int, rng: np.random.Generator) -> FloatArray:
@@ -58,12 +58,6 @@ def exchanged(forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) ->
         targets[swapped] = law.draws[rows, member][swapped]
         draws[rows[swapped], member[swapped]] = forecasts.targets[swapped]
         yield Forecasts._trusted(Samples._trusted(draws=draws), targets, forecasts.weights)  # noqa: SLF001 (checked)
-
-
-def redrawn_values(metric: Metric, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray:
-    """Return B values of a metric for targets drawn from the forecasts."""
-    evaluate = metric.prepare_labels(forecasts)
-    return np.concatenate([evaluate(targets) for targets in redraw_targets(forecasts, n_redraws, rng)])
 
 
 NEEDS: dict[str, tuple[str, Callable[[Distribution], bool]]] = {
@@ -111,7 +105,7 @@ class ForecastMetric(Metric):
         """Return B values that calibrated forecasts have by chance; in an ensemble, the target is one more draw."""
         if isinstance(forecasts.distribution, Samples):
             return np.array([self.value(other) for other in exchanged(forecasts, n_redraws, rng)])
-        return redrawn_values(self, forecasts, n_redraws, rng)
+        return redrawn_values(self.prepare_labels(forecasts), forecasts, n_redraws, rng)
 
     def at_columns(self, columns: Columns) -> "ForecastMetric | None":  # noqa: ARG002 (for metrics that have levels)
         """Return the metric for laws known only by columns of quantiles; None if it needs more."""
