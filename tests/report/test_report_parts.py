@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calibrant._border import numerals
 from calibrant.metrics import FORECAST_METRICS, METRICS
-from calibrant.report import diagram, figures, metrics, render_html, tables, views
+from calibrant.report import diagram, metrics, render_html, tables, tests, verdicts, views
 from calibrant.report.series import series_of
 from calibrant.results.drawing import svg
 from naming import each
@@ -123,20 +123,20 @@ class TestFigures:
         assert 'class="whisker"' not in drawn
 
     def test_histogram_counts_every_draw(self):
-        edges, counts = figures.null_bins(consistency())
+        edges, counts = tests.null_bins(consistency())
         assert counts.sum() == 99
         assert len(edges) == len(counts) + 1
 
     @pytest.mark.parametrize("null", [[0.0] * 9, [0.1, np.nextafter(0.1, 1)], [np.inf] * 3, [np.inf, 0.1, 0.2]])
     def test_histogram_draws_degenerate_laws(self, null):
         test = replace(consistency(), null=np.array(null), statistic=0.1)
-        drawn = figures.null_histogram(test, "x").__html__()
+        drawn = tests.null_histogram(test, "x").__html__()
         assert "observed 0.100" in drawn
         assert not re.search(r'="(nan|-?inf)"', drawn)
 
     def test_a_long_title_takes_lines_below_one_another(self):
         long = "Evidence of all parts under calibration, in words"
-        drawn = Tree(figures.null_histogram(consistency(), "x", long).__html__())
+        drawn = Tree(tests.null_histogram(consistency(), "x", long).__html__())
         lines = [(float(place["y"]), words) for place, words in drawn.find("text", class_="label")]
         assert [words for _, words in lines] == ["Evidence of all parts under", "calibration, in words"]
         assert lines[0][0] < lines[1][0] < float(drawn.find("svg")[0][0]["viewbox"].split()[-1])
@@ -144,13 +144,13 @@ class TestFigures:
     def test_a_test_without_draws_or_with_an_infinite_statistic_is_told_in_words(self):
         tree = Tree(render_html(assessment(test=replace(consistency(), null=None, statistic=2.5))))
         assert "Statistic 2.50. This test makes no redraws." in [t for _, t in tree.find("p", class_="note")]
-        drawn = figures.null_histogram(replace(consistency(), statistic=np.inf), "x").__html__()
+        drawn = tests.null_histogram(replace(consistency(), statistic=np.inf), "x").__html__()
         assert 'class="observed"' not in drawn
 
     def test_gauge_stays_inside_its_scale(self):
-        limit = figures.gauge_limit([verdict(error=np.inf, detectable=0.5), verdict(error=0.25)])
+        limit = verdicts.gauge_limit([verdict(error=np.inf, detectable=0.5), verdict(error=0.25)])
         assert limit == pytest.approx(0.52)
-        drawn = Tree(figures.gauge(verdict(error=np.inf), limit).__html__())
+        drawn = Tree(verdicts.gauge(verdict(error=np.inf), limit).__html__())
         assert drawn.find("circle")[0][0]["cx"] == "240"
 
     def test_curves_beyond_the_sixth_start_hidden(self):
@@ -258,6 +258,6 @@ class TestNumbers:
         assert numerals.pvalue(value, floor) == expected
 
     def test_the_smallest_pvalue_follows_from_the_draws_if_the_test_does_not_say(self):
-        assert tables.smallest_pvalue(consistency()) == 0.01
-        assert tables.smallest_pvalue(replace(consistency(), details={"smallest_pvalue": 0.2})) == 0.2
-        assert tables.smallest_pvalue(replace(consistency(), null=None)) is None
+        assert tests.smallest_pvalue(consistency()) == 0.01
+        assert tests.smallest_pvalue(replace(consistency(), details={"smallest_pvalue": 0.2})) == 0.2
+        assert tests.smallest_pvalue(replace(consistency(), null=None)) is None

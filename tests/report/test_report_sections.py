@@ -13,11 +13,11 @@ from calibrant.metrics.measuring import principal_metrics
 from calibrant.report import (
     decomposition,
     diagram,
-    figures,
     fix,
     metrics,
+    ranking,
     render_html,
-    tables,
+    tests,
     views,
 )
 from calibrant.report.diagram import facts
@@ -340,7 +340,7 @@ class TestClassesAndRanking:
         assert "0.600" in section
         assert "0.625" in section
         assert "Rows are ranked by confidence" in section
-        assert "second class" in figures.ranking_subject(series_of(pictured(classes=("no", "yes"))))
+        assert "second class" in ranking.subject(series_of(pictured(classes=("no", "yes"))))
         assert tree.find("polyline", class_="curve hull")
 
     def test_without_a_ranking_there_is_no_section(self):
@@ -370,18 +370,18 @@ class TestTests:
         more = assessment(
             tests={"cox": replace(consistency(pvalue=0.5), null=None, about=CoxTest().about()), "new": consistency()}
         )
-        rows = tables.test_rows(series_of({"a": more, "b": assessment()}))
+        rows = tests.test_rows(series_of({"a": more, "b": assessment()}))
         assert [row.label for row in rows] == ["omnibus", "Cox", "new"]
-        assert rows[1].results == (("0.0537", "p = 0.5"), None)
+        assert rows[1].outcomes == (("p = 0.5", "statistic 0.0537", False), None)
         assert "What it detects" in render_html(more)
         assert "What it detects" not in render_html(assessment())
 
     def test_parts_of_the_test_are_shown_with_what_gave_it_away(self):
         whole = assessment(test=omnibus())
-        rows = tables.part_rows(series_of({"a": whole, "b": assessment()}))
+        rows = tests.part_rows(series_of({"a": whole, "b": assessment()}))
         assert [row.label for row in rows] == ["Slope of all classes", "Mean per class", "Shirt"]
-        assert rows[0].results == (("p ≤ 0.01", "too extreme", True), None)
-        assert rows[1].results == (("p = 0.25", "class Shirt, too high", False), None)
+        assert rows[0].outcomes == (("p ≤ 0.01", "too extreme", True), None)
+        assert rows[1].outcomes == (("p = 0.25", "class Shirt, too high", False), None)
         section = Tree(render_html(whole)).find("section", aria_labelledby="test-title")[0][1]
         assert "The parts of the test behind the verdict" in section
         assert "log₁₀ p" not in section  # It is a mean that the leads have made smaller than any p-value.

@@ -7,7 +7,7 @@ from calibrant._border.numerals import between, count, number, percent, signed
 from calibrant._border.text import capital, name
 from calibrant.report import experiment_figures as drawings
 from calibrant.report.page import rendered
-from calibrant.report.tables import of_metric
+from calibrant.report.tables import metric_label, of_metric, side
 from calibrant.results import (
     Compared,
     Comparison,
@@ -15,7 +15,6 @@ from calibrant.results import (
     ExperimentResult,
     Pipeline,
     SeedSummary,
-    favours,
     known_limits,
     missing_differences,
     rule_in_words,
@@ -63,11 +62,7 @@ def value_rows(result: ExperimentResult, comparison: Comparison) -> list[PageRow
 def _cell(entry: Compared, level: float) -> PageCell:
     own = known_limits(entry.interval)
     limits = "" if own is None else f"{number(own[0])} to {number(own[1])}"
-    return PageCell(number(entry.value), limits, stars(entry.difference, level), _side(entry))
-
-
-def _side(entry: Compared) -> str:
-    return {1: "better", 0: "", -1: "worse"}[favours(entry)]
+    return PageCell(number(entry.value), limits, stars(entry.difference, level), side(entry))
 
 
 def seed_rows(result: ExperimentResult) -> list[PageRow]:
@@ -122,9 +117,9 @@ def findings(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
         sides: dict[str, list[str]] = {"better": [], "worse": []}
         for metric in comparison.metrics:
             entry = comparison.entry(model, metric)
-            if _side(entry):
+            if side(entry):
                 sign = stars(entry.difference, comparison.level).removeprefix("*").replace("*", "**")
-                sides[_side(entry)].append(f"{metric_label(comparison, metric)}{sign}")
+                sides[side(entry)].append(f"{metric_label(comparison, metric)}{sign}")
         if model != comparison.baseline:
             found.append((name(model), sides["better"], sides["worse"]))
     return found
@@ -162,11 +157,6 @@ def limits_read(comparison: Comparison) -> str:
     return (
         f"A line spans the {percent(comparison.level)} limits of a difference, and has a colour where these exclude 0."
     )
-
-
-def metric_label(comparison: Comparison, metric: str) -> str:
-    """Return what a metric is called."""
-    return of_metric(comparison, metric).label
 
 
 PAGE = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from calibrant._border.numerals import as_given, number, signed
 from calibrant._border.text import name
 from calibrant.report.series import Marked
+from calibrant.report.tables import side
 from calibrant.results import (
     Compared,
     Comparison,
@@ -15,7 +16,6 @@ from calibrant.results import (
     LearningCurve,
     LearningPoint,
     PipelineCurves,
-    favours,
     known_limits,
 )
 from calibrant.results.drawing import svg
@@ -60,7 +60,6 @@ def _interval(entry: Compared, x: Scale, y: float) -> Element:
     if difference is None or limits is None:
         return element("g")
     low, high = limits
-    side = {1: "better", 0: "plain", -1: "worse"}[favours(entry)]
     title = element("title", f"{entry.model}: {signed(difference.value)}, {signed(low)} to {signed(high)}")
     return element(
         "g",
@@ -68,7 +67,7 @@ def _interval(entry: Compared, x: Scale, y: float) -> Element:
         svg.text(LEFT - 8, y + 4, name(entry.model, limit=26), "tick", "end"),
         svg.line(x(low), y, x(high), y, "span"),
         element("circle", cx=x(difference.value), cy=y, r=4, class_="dot"),
-        class_=f"effect {side}",
+        class_=f"effect {side(entry) or 'plain'}",
     )
 
 

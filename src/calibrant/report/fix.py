@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 
 from calibrant._border.numerals import number, percent, pvalue, signed
 from calibrant._border.text import capital
 from calibrant.report.diagram import reliability_diagram
 from calibrant.report.series import AnySeries, Series
-from calibrant.report.tables import of_metric, signed_limits
+from calibrant.report.tables import metric_label, of_metric, side, signed_limits
 from calibrant.report.views import named_curves
 from calibrant.results import (
     Candidate,
@@ -20,7 +21,6 @@ from calibrant.results import (
     ForecastRecommendation,
     Recommendation,
     bandwidth_in_words,
-    favours,
     known_limits,
     limits_in_words,
     missing_differences,
@@ -76,23 +76,19 @@ def judged(entry: Compared, level: float) -> str:
     """Say whether the change is an improvement beyond chance, by its interval and the adjusted p-value beside it."""
     if known_limits(entry.difference) is None or entry.better == "none":
         return ""
-    return (
-        "could be chance"
-        if _is_alone(entry, level)
-        else {1: "better", 0: "could be chance", -1: "worse"}[favours(entry)]
-    )
+    return "could be chance" if _is_alone(entry, level) else side(entry) or "could be chance"
 
 
 def _is_alone(entry: Compared, level: float) -> bool:
     """Return whether the interval excludes 0 although the p-value adjusted for several differences is not small."""
-    return bool(favours(entry)) and entry.difference is not None and entry.difference.adjusted > 1 - level
+    return bool(side(entry)) and entry.difference is not None and entry.difference.adjusted > 1 - level
 
 
 def alone(comparison: Comparison) -> str:
     """Say which differences have an interval that excludes 0, while the adjusted p-value does not confirm it."""
     entries = [comparison.entry(model, metric) for metric in comparison.metrics for model in others(comparison)]
     found = [entry for entry in entries if _is_alone(entry, comparison.level)]
-    labels = dict.fromkeys(of_metric(comparison, entry.metric).label for entry in found)
+    labels = dict.fromkeys(metric_label(comparison, entry.metric) for entry in found)
     if not labels:
         return ""
     return f" {'; '.join(labels)}: the interval excludes 0, but among several differences this one could be chance."
@@ -128,7 +124,7 @@ def honest(how: Fix) -> str:
 def tiles(comparison: Comparison) -> list[tuple[str, str, str]]:
     """Return the values of a few metrics before and after, for a fix."""
     before, after = (comparison.of(model) for model in (comparison.baseline, others(comparison)[0]))
-    return [(of_metric(comparison, m).label, number(before[m]), number(after[m])) for m in TILES if m in before]
+    return [(metric_label(comparison, m), number(before[m]), number(after[m])) for m in TILES if m in before]
 
 
 def overlay(series: Sequence[AnySeries]) -> Element | None:
@@ -140,13 +136,13 @@ def overlay(series: Sequence[AnySeries]) -> Element | None:
 
 def unknown(comparison: Comparison) -> list[str]:
     """Say which differences have no limits with known coverage, and why."""
-    missing = missing_differences(comparison, lambda metric: of_metric(comparison, metric).label)
+    missing = missing_differences(comparison, partial(metric_label, comparison))
     return [f"{'; '.join(what)}: {reason}" for reason, what in missing.items()]
 
 
 def origin(comparison: Comparison) -> str:
     """Say how the limits were computed, as the beginning of a sentence."""
-    return capital(limits_in_words(comparison, named=lambda metric: of_metric(comparison, metric).label))
+    return capital(limits_in_words(comparison, named=partial(metric_label, comparison)))
 
 
 def rule(comparison: Comparison) -> str:
@@ -157,7 +153,7 @@ def rule(comparison: Comparison) -> str:
 
 def bandwidth(comparison: Comparison) -> str:
     """Say which metrics share a bandwidth here, so that their values differ from those in the table of metrics."""
-    words = bandwidth_in_words(comparison, lambda metric: of_metric(comparison, metric).label)
+    words = bandwidth_in_words(comparison, partial(metric_label, comparison))
     return f" {words}; in the table of metrics each model has its own." if words else ""
 
 

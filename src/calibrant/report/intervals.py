@@ -4,7 +4,7 @@ from math import isfinite
 from typing import Any
 
 from calibrant._border.numerals import number, percent
-from calibrant.results import CoveredPart, IntervalCheck, as_record
+from calibrant.results import CoveredPart, IntervalCheck, as_record, known_limits
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale, element
 
@@ -21,7 +21,8 @@ def rows(check: IntervalCheck) -> list[tuple[CoveredPart, Element]]:
 
 def _coverage(part: CoveredPart, level: float, x: Scale) -> Element:
     """Draw what is promised, its range by chance, and both shares: hollow before, filled after."""
-    limits = None if part.low is None or part.high is None else (x(max(part.low, x.low)), x(part.high))
+    known = known_limits(part)
+    limits = None if known is None else (x.cut(known[0]), x.cut(known[1]))
     marks = svg.row_mark(x(part.before), 3.5, "ring"), svg.row_mark(x(part.covered))
     return svg.row_figure(x(level), limits, *marks, class_="interval")
 

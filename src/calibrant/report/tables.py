@@ -1,17 +1,17 @@
-"""The rows of the report's tables, ready to print."""
+"""The rows of the tables of classes, groups and settings, ready to print, and what tables of other sections share."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from calibrant._border.numerals import aligned, as_given, between, count, number, pvalue, signed
-from calibrant._border.text import capital, name
+from calibrant._border.text import name
 from calibrant.report.series import AnySeries
+from calibrant.report.verdicts import limits, test_pvalue
 from calibrant.results import (
     Assessment,
     ClassSummary,
+    Compared,
     Comparison,
     Description,
     Difference,
@@ -21,10 +21,11 @@ from calibrant.results import (
     Interval,
     TestResult,
     Verdict,
+    favours,
 )
 from calibrant.results.assessment import group_verdict, smallest_adjusted
+from calibrant.results.drawing.svg import Element, element
 from calibrant.results.words.metrics import shown_limits
-from calibrant.results.words.parts import TestedParts, part_name, smallest_pvalue
 
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:
@@ -37,43 +38,14 @@ def of_metric(comparison: Comparison, metric: str) -> Description:
     return comparison.about.get(metric) or Description(label=metric)
 
 
-STATUS = {
-    "calibrated": "Calibrated",
-    "consistent": "Consistent with calibration",
-    "over-confident": "Over-confident",
-    "under-confident": "Under-confident",
-    "biased": "Biased",
-    "miscalibrated": "Miscalibrated",
-}
-"""The label of each code of a verdict; other codes are shown as they are."""
-
-DIRECTIONS = ("over-confident", "under-confident", "biased", "miscalibrated")
-"""Codes of verdicts that found miscalibration."""
+def metric_label(comparison: Comparison, metric: str) -> str:
+    """Return what a metric of a comparison is called."""
+    return of_metric(comparison, metric).label
 
 
-def status(verdict: Verdict) -> str:
-    """Return what a verdict is called, with "Slightly" for errors within the tolerance."""
-    called = STATUS.get(verdict.code, verdict.code)
-    if verdict.code in DIRECTIONS and verdict.size == "within tolerance":
-        return f"Slightly {called.lower()}"
-    return called
-
-
-def limits_heading(assessment: Assessment | ForecastAssessment) -> str:
-    """Return what the limits of the error are called in a list of facts."""
-    return f"Its {limits_name(assessment)}"
-
-
-def limits_name(assessment: Assessment | ForecastAssessment) -> str:
-    """Return what the limits of the error are called: those of forecasts may hold with more than 95%."""
-    return "limits (at least 95%)" if isinstance(assessment, ForecastAssessment) else "95% limits"
-
-
-def limits(verdict: Verdict) -> str:
-    """Return the limits of the error, or "not known"."""
-    if verdict.low is None or verdict.high is None:
-        return "not known"
-    return f"{number(verdict.low)} to {number(verdict.high)}"
+def side(entry: Compared) -> str:
+    """Return "better" or "worse" if the limits of a difference show it; otherwise an empty text."""
+    return {1: "better", 0: "", -1: "worse"}[favours(entry)]
 
 
 @dataclass(frozen=True)
@@ -98,6 +70,14 @@ def class_rows(classes: Sequence[ClassSummary]) -> list[Row]:
     return [Row(name(c.name), cells) for c, cells in zip(ordered, zip(*columns, strict=True), strict=True)]
 
 
+def share_bar(value: str, limit: str) -> Element:
+    """Draw a number of a table as a short bar; `limit` has the full length."""
+    share = float(value) / (float(limit) or 1.0)
+    width = 60 * share if math.isfinite(share) else 0.0
+    bar = element("rect", x=0, y=2, width=width, height=8, rx=1)
+    return element("svg", bar, viewBox="0 0 60 12", class_="bar", aria_hidden="true")
+
+
 def group_rows(assessment: Assessment | ForecastAssessment) -> list[Row]:
     """Return a row per group, the largest error first.
 
@@ -111,7 +91,9 @@ def group_rows(assessment: Assessment | ForecastAssessment) -> list[Row]:
     columns = [
         _column([a.n_samples for a in parts], [count(a.n_samples) for a in parts]),
         _column([a.verdict.error for a in parts]),
-        _column([math.nan if a.verdict.high is None else a.verdict.high for a in parts], [_range(a) for a in parts]),
+        _column(
+            [math.nan if a.verdict.high is None else a.verdict.high for a in parts], [limits(a.verdict) for a in parts]
+        ),
         _column([a.verdict.detectable for a in parts]),
         _column([a.verdict.gap for a in parts], sign=True),
         _column([a.verdict.pvalue for a in parts], [test_pvalue(a) for a in parts]),
@@ -121,8 +103,8 @@ def group_rows(assessment: Assessment | ForecastAssessment) -> list[Row]:
     return [Row(name(key), cells, group_verdict(assessment, key)) for (key, _), cells in rows]
 
 
-def _range(assessment: Assessment | ForecastAssessment) -> str:
-    return "" if assessment.verdict.low is None else limits(assessment.verdict)
+def _upper(verdict: Verdict) -> float:
+    return math.nan if verdict.high is None else verdict.high
 
 
 def group_summary(assessment: Assessment | ForecastAssessment) -> str:
@@ -169,21 +151,6 @@ def _machine(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def gaps(series: Sequence[AnySeries]) -> list[tuple[str, str]]:
-    """Return the name and the meaning of every kind of gap on the page, each once."""
-    return list(dict.fromkeys((s.gap, s.gap_words) for s in series))
-
-
-def test_names(series: Sequence[AnySeries]) -> list[str]:
-    """Return the tests of the page with their settings, each once."""
-    return list(dict.fromkeys(s.assessment.test.name for s in series))
-
-
-def test_pvalue(assessment: Assessment | ForecastAssessment) -> str:
-    """Return the p-value of an assessment's test, as a bound if no smaller one was possible."""
-    return pvalue(assessment.test.pvalue, smallest_pvalue(assessment.test))
-
-
 def setting_rows(series: Sequence[AnySeries]) -> list[tuple[str, list[str]]]:
     """Return one row per setting: a single value where all assessments agree, otherwise one value per assessment."""
     keys = dict.fromkeys(str(key) for s in series for key in s.assessment.settings)
@@ -202,77 +169,6 @@ def _setting(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(name(one) for one in value)
     return name(value, limit=200)
-
-
-@dataclass(frozen=True)
-class PartRow:
-    """One part of the omnibus test with its outcome for every assessment."""
-
-    label: str
-    sees: str
-    results: tuple[tuple[str, str, bool] | None, ...]
-    """P-value, class and direction, and whether it is the part named in the verdict."""
-
-
-def part_rows(series: Sequence[AnySeries]) -> list[PartRow]:
-    """Return a row per part of the tests behind the verdicts, in order; no rows if the tests have no parts."""
-    keys = dict.fromkeys(key for s in series for key in _parts(s.assessment.test))
-    rows = []
-    for key in keys:
-        label, sees = part_name(key, keys)
-        idle = all(key not in s.assessment.test.details.get("parts", {}) for s in series)
-        sees = f"{sees} Does not decide." if idle else sees
-        rows.append(PartRow(capital(label), sees, tuple(_part(s, key) for s in series)))
-    return rows
-
-
-def _parts(test: TestResult) -> TestedParts:
-    return {**test.details.get("parts", {}), **test.details.get("also", {})}
-
-
-def _part(one: AnySeries, key: str) -> tuple[str, str, bool] | None:
-    test = one.assessment.test
-    part = _parts(test).get(key)
-    if part is None:
-        return None
-    about = "" if part["class"] is None else f"class {name(part['class'])}"
-    words = ", ".join(filter(None, (about, part["direction"] or "")))
-    return pvalue(part["pvalue"], smallest_pvalue(test)), words, key == one.assessment.verdict.part
-
-
-def strength(test: TestResult) -> TestResult:
-    """Return the test as drawn: for an omnibus test, minus the decimal logarithm of its statistic and redraws."""
-    if "parts" not in test.details or test.null is None:
-        return test
-    null = -np.log10(np.asarray(test.null, dtype=float))
-    return replace(test, statistic=float(-np.log10(test.statistic)), null=null)
-
-
-@dataclass(frozen=True)
-class TestRow:
-    """One test with its result for every assessment."""
-
-    label: str
-    sees: str
-    results: tuple[tuple[str, str] | None, ...]
-    """Statistic and p-value."""
-
-
-def test_rows(series: Sequence[AnySeries]) -> list[TestRow]:
-    """Return a row per test, in the order in which they first occur."""
-    keys = dict.fromkeys(key for s in series for key in s.tests)
-    return [_test_row(key, [s.tests.get(key) for s in series]) for key in keys]
-
-
-def _test_row(key: str, results: Sequence[TestResult | None]) -> TestRow:
-    about = of_result(next(result for result in results if result is not None), key)
-    return TestRow(about.label, f"{about.meaning} {about.caution}".strip(), tuple(map(_written, results)))
-
-
-def _written(result: TestResult | None) -> tuple[str, str] | None:
-    if result is None:
-        return None
-    return number(result.statistic), pvalue(result.pvalue, smallest_pvalue(result))
 
 
 def limits_text(result: Interval | None) -> str:

@@ -18,7 +18,8 @@ from calibrant.lab.experiment.plan import Plan, make_plan
 from calibrant.lab.experiment.read import read_stored
 from calibrant.lab.experiment.summary import as_comparison, revive
 from calibrant.lab.store import Store, unpack
-from calibrant.report.experiment import metric_label, rule, stars
+from calibrant.report.experiment import rule, stars
+from calibrant.report.tables import metric_label
 from calibrant.results import (
     Compared,
     Comparison,

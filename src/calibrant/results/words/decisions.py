@@ -288,8 +288,8 @@ def threshold_words(best: BestThreshold) -> str:
     """
     if best.value is None:
         return f"It cannot be told from where on to act on the predictions as they are: {best.reason}."
-    limits = "" if best.low is None or best.high is None else f" ({between((best.low, best.high), significant)})"
+    limits = between((best.low, best.high), significant)
     return (
         f"After a fix, act from {significant(best.target)} on; on the predictions as they are, act from "
-        f"{significant(best.value)} on{limits}, by logistic recalibration."
+        f"{significant(best.value)} on{f' ({limits})' if limits else ''}, by logistic recalibration."
     )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from calibrant._border.numerals import count, counted, percent
 
@@ -229,14 +229,26 @@ def bandwidth_in_words(comparison: "Comparison", named: Callable[[str], str] = s
     return f"{shared}: with one bandwidth for all models, that of {comparison.baseline}" if shared else ""
 
 
-def known_limits(result: "Interval | Difference | None") -> tuple[float, float] | None:
-    """Return the limits of a value or of a difference; None if it has none."""
+class Limited(Protocol):
+    """A result with limits, which may not be known."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower limit."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper limit."""
+
+
+def known_limits(result: Limited | None) -> tuple[float, float] | None:
+    """Return the limits of a result; None if it has none."""
     if result is None or result.low is None or result.high is None:
         return None
     return result.low, result.high
 
 
-def shown_limits(result: "Interval | Difference | None") -> tuple[float, ...]:
+def shown_limits(result: Limited | None) -> tuple[float, ...]:
     """Return the limits that are worth showing: none if both are the same infinity.
 
     Examples
