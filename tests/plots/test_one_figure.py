@@ -16,8 +16,8 @@ from calibrant.plots import plot_bias, plot_reliability
 from calibrant.report import views
 from calibrant.report.series import series_of
 from calibrant.results.drawing import BLUE, RED
+from calibrant.results.drawing.notebook import STYLES
 from calibrant.results.drawing.reliability import words_of
-from calibrant.results.drawing.sketches import STYLES
 from report_cases import Tree, assessment
 from simulate import calibrated, sharpened
 

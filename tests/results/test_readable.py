@@ -9,7 +9,7 @@ from calibrant import Forecasts, Normal, Predictions, assess, compare, recommend
 from calibrant.calibrators.forecasts import ConformalIntervals, check_intervals
 from calibrant.decisions import decision_curve
 from calibrant.metrics import ECE
-from calibrant.results.drawing.notebook import SKETCHES, TABLES
+from calibrant.results.drawing.notebook import FIGURES, TABLES
 from calibrant.results.words.printed import PRINTED
 
 RNG = np.random.default_rng(0)
@@ -38,7 +38,7 @@ def test_results_print_in_a_few_short_lines_without_arrays(result):
 
 
 def test_what_prints_in_its_own_way_is_a_result():
-    assert {*PRINTED, *TABLES, *SKETCHES} <= set(calibrant.results.__all__)
+    assert {*PRINTED, *TABLES, *FIGURES} <= set(calibrant.results.__all__)
 
 
 def test_an_assessment_begins_with_its_verdict():

@@ -7,17 +7,15 @@ from itertools import groupby
 import numpy as np
 
 from calibrant._border.numerals import count, number, percent, signed
-from calibrant._border.types import FloatArray, IntArray
-from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, stops
+from calibrant._border.types import FloatArray
+from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, probes, stops
 from calibrant.report.series import Series
 from calibrant.report.tables import limits_text, signed_limits
 from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale
+from calibrant.results.drawing.thinning import evenly_spaced
 from calibrant.results.words.decisions import FEW
-
-N_POINTS = 300
-"""Points of a risk-coverage curve that are drawn and kept."""
 
 N_PROBES = 12
 
@@ -98,7 +96,7 @@ def _bands(curve: DecisionCurve, x: Scale, y: Scale) -> Iterator[Element]:
 
 def _line(series: Series, curve: DecisionCurve, x: Scale, y: Scale) -> list[Element]:
     xs, ys = x.each(curve.thresholds), y.each(curve.net_benefit.value)
-    found = [(_at(curve, i), (xs[i], ys[i])) for i in range(0, len(xs), max(1, len(xs) // N_PROBES))]
+    found = [(_at(curve, i), (xs[i], ys[i])) for i in probes(len(xs), N_PROBES)]
     return [svg.polyline(xs, ys, "curve"), *stops(series, found)]
 
 
@@ -133,10 +131,10 @@ def risk_diagram(report: DecisionReport, series: Sequence[Series]) -> Element | 
 
 
 def _risks(series: Series, curve: RiskCoverage, y: Scale) -> list[Element]:
-    kept = thinned(len(curve.coverage))
+    kept = evenly_spaced(len(curve.coverage))
     few = len(kept) <= FEW
     xs, ys = X.each(curve.coverage[kept]), y.each(curve.risk[kept])
-    chosen = range(0, len(kept), 1 if few else max(1, len(kept) // N_PROBES))
+    chosen = range(len(kept)) if few else probes(len(kept), N_PROBES)
     found = [(_answered(curve, int(kept[j])), (xs[j], ys[j])) for j in chosen]
     line = svg.polyline(xs, ys, "curve vague" if few else "curve")
     return [line, *stops(series, found, "point" if few else "point probe")]
@@ -149,11 +147,6 @@ def _answered(curve: RiskCoverage, i: int) -> dict[str, str]:
         "Error rate": percent(float(curve.risk[i])),
         "Answers": f"{count(int(curve.errors[i]))} of {count(int(curve.count[i]))} wrong",
     }
-
-
-def thinned(n: int) -> IntArray:
-    """Return which of n points are kept: all, or `N_POINTS` at equal steps that include the first and the last."""
-    return np.unique(np.linspace(0, n - 1, min(n, N_POINTS)).round().astype(int))
 
 
 def record(report: DecisionReport) -> dict[str, object]:
@@ -189,7 +182,7 @@ def _curve_rows(name: str, curve: DecisionCurve) -> Iterator[dict[str, object]]:
 
 
 def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, object]]:
-    kept = thinned(len(curve.coverage))
+    kept = evenly_spaced(len(curve.coverage))
     fields = ("thresholds", "coverage", "risk", "count", "errors")
     yield from _rows(name, {field.removesuffix("s"): getattr(curve, field)[kept] for field in fields})
 

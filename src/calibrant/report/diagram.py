@@ -165,6 +165,11 @@ def speaking(
     )
 
 
+def probes(n_points: int, about: int = N_PROBES) -> range:
+    """Return which points along a curve show their numbers, if about this number do."""
+    return range(0, n_points, max(1, n_points // about))
+
+
 def stops(
     series: Marked, found: Iterable[tuple[Mapping[str, str], tuple[float, float]]], class_: str = "point probe"
 ) -> list[Element]:

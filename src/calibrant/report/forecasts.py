@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from calibrant._border.numerals import between, count, decimals, number, percent, significant
-from calibrant.report.diagram import X, Y, framed, layer, speaking
+from calibrant.report.diagram import X, Y, framed, layer, probes, speaking
 from calibrant.report.series import ForecastSeries
 from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.drawing import svg
@@ -72,11 +72,10 @@ def coverage_diagram(series: Sequence[ForecastSeries], what: str, key: str) -> E
 def _coverage(series: ForecastSeries, curve: QuantileCurve) -> list[Element]:
     xs, ys = X.each(curve.nominal), Y.each(curve.observed)
     band = svg.band(xs, Y.each(curve.low), Y.each(curve.high), "band")
-    step = max(1, len(xs) // 25)
     few = len(xs) <= FEW
     ranges = [svg.line(x, Y(a), x, Y(b), "whisker") for x, a, b in zip(xs, curve.low, curve.high, strict=True) if few]
-    probes = []
-    for i in range(0, len(xs), step):
+    points = []
+    for i in probes(len(xs)):
         said = {
             "Nominal": percent(round(float(curve.nominal[i]), 4)),
             "Observed": percent(round(float(curve.observed[i]), 4)),
@@ -85,8 +84,8 @@ def _coverage(series: ForecastSeries, curve: QuantileCurve) -> list[Element]:
         off = not few or not curve.low[i] <= curve.observed[i] <= curve.high[i]
         marker = svg.marker(series.shape, xs[i], ys[i], 4, "marker off" if off else "marker")
         kind = "point" if few else "point probe"
-        probes.append(speaking(series, said, (xs[i], ys[i]), [marker], kind, first=i == 0))
-    return [band, *ranges, svg.polyline(xs, ys, "curve"), *probes]
+        points.append(speaking(series, said, (xs[i], ys[i]), [marker], kind, first=i == 0))
+    return [band, *ranges, svg.polyline(xs, ys, "curve"), *points]
 
 
 def spread_diagram(series: Sequence[ForecastSeries], key: str) -> Element:

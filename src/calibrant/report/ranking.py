@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from calibrant._border.numerals import number
-from calibrant.report.diagram import X, Y, framed, layer, stops
+from calibrant.report.diagram import X, Y, framed, layer, probes, stops
 from calibrant.report.series import Series
 from calibrant.results import ROCOutline
 from calibrant.results.drawing import svg
@@ -26,7 +26,7 @@ def roc_diagram(series: Sequence[Series]) -> Element:
 
 def _curve(series: Series, ranking: ROCOutline) -> list[Element]:
     run, rise, hull = ranking.false_positive_rate, ranking.true_positive_rate, ranking.hull
-    found = [(_at(ranking, i), (X(run[i]), Y(rise[i]))) for i in range(0, len(run), max(1, len(run) // N_PROBES))]
+    found = [(_at(ranking, i), (X(run[i]), Y(rise[i]))) for i in probes(len(run), N_PROBES)]
     return [
         svg.polyline(X.each(hull[:, 0]), Y.each(hull[:, 1]), "curve hull"),
         svg.polyline(X.each(run), Y.each(rise), "curve"),

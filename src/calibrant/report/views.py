@@ -11,6 +11,7 @@ from calibrant.report.diagram import (
     Y,
     framed,
     layer,
+    probes,
     reliability_diagram,
     stops,
     strip,
@@ -163,8 +164,6 @@ TRIANGLE = (
     "explain a path that goes much further."
 )
 
-N_PROBES = 25
-
 
 def cumulative_diagram(series: Sequence[Series]) -> Element | None:
     """Draw all paths, or return None if there are none."""
@@ -187,7 +186,7 @@ def _path(series: Series, path: CumulativeCurve, y: Scale) -> list[Element]:
     xs, ys = X.each(path.share), y.each(path.cumulative)
     worst = path.worst
     inside = [] if worst is None else [i for i, v in enumerate(path.share.tolist()) if worst.start <= v <= worst.stop]
-    found = [(_at(path, i), (xs[i], ys[i])) for i in range(0, len(xs), max(1, len(xs) // N_PROBES))]
+    found = [(_at(path, i), (xs[i], ys[i])) for i in probes(len(xs))]
     return [
         _triangle(path.sigma, y),
         svg.polyline(xs, ys, "curve"),

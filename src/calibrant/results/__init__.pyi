@@ -49,6 +49,8 @@ from calibrant.results.estimate import (
     Estimate as Estimate,
     Measures as Measures,
     ScoreDecomposition as ScoreDecomposition,
+    SegmentDecomposition as SegmentDecomposition,
+    SquaredErrorParts as SquaredErrorParts,
 )
 from calibrant.results.experiment import (
     CurveLine as CurveLine,
@@ -91,8 +93,6 @@ from calibrant.results.ranking import (
     ConvexHull as ConvexHull,
     ROCCurve as ROCCurve,
     ROCOutline as ROCOutline,
-    SegmentDecomposition as SegmentDecomposition,
-    SquaredErrorParts as SquaredErrorParts,
     TreeDiagram as TreeDiagram,
 )
 from calibrant.results.selective import (

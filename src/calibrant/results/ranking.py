@@ -1,6 +1,5 @@
-"""Results about ranking, probability trees and squared errors by segment."""
+"""Results about ranking: ROC curves, their hulls and the maps that follow from them; and probability trees."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -162,61 +161,3 @@ class TreeDiagram(Readable):
     counts: FloatArray
     probs: FloatArray
     decisions: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class SquaredErrorParts(Readable):
-    """A squared error and the parts that sum to it.
-
-    Attributes
-    ----------
-    squared_error : float
-    calibration : float
-        The error that predicting the empirical probability of each segment would save.
-    refinement : float
-        The error that remains with the empirical probabilities, because segments mix classes.
-    within : float
-        The error that the spread of the predictions within segments adds, or saves if negative; 0 without spread.
-    """
-
-    squared_error: float
-    calibration: float
-    refinement: float
-    within: float
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class SegmentDecomposition(Readable):
-    """The parts of the squared error of every segment and of all rows.
-
-    Attributes
-    ----------
-    segments : tuple of length m
-        The names of the segments, sorted. Those without weight are left out.
-    size : ndarray of shape (m,)
-        Number of rows of positive weight.
-    weight : ndarray of shape (m,)
-        Sum of their weights, ``|S|``.
-    empirical, predicted : ndarray of shape (m, K)
-        Frequencies of the classes, and mean prediction.
-    squared_error : ndarray of shape (m,)
-        SE(S), the weighted sum over the rows.
-    calibration, refinement, within : ndarray of shape (m,)
-        Parts of SE(S), as in `SquaredErrorParts`.
-    total : SquaredErrorParts
-        Sums over the segments.
-    mean : SquaredErrorParts
-        The same divided by the weight of all rows.
-    """
-
-    segments: tuple[Hashable, ...]
-    size: IntArray
-    weight: FloatArray
-    empirical: FloatArray
-    predicted: FloatArray
-    squared_error: FloatArray
-    calibration: FloatArray
-    refinement: FloatArray
-    within: FloatArray
-    total: SquaredErrorParts
-    mean: SquaredErrorParts

@@ -1,25 +1,29 @@
 """What results show in notebooks: small tables and figures, without style sheet, script or template engine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant._border import numerals as text
 from calibrant._border.text import name, printable
-from calibrant.results.drawing import sketches
-from calibrant.results.drawing.reliability import worst_first
-from calibrant.results.drawing.svg import Element, element
+from calibrant._border.types import FloatArray
+from calibrant.results.drawing import BLUE, RED, svg
+from calibrant.results.drawing.reliability import WORDS, reliability_figure, spread, worst_first
+from calibrant.results.drawing.reliability_svg import bars, small_curve
+from calibrant.results.drawing.svg import Element, Scale, element
+from calibrant.results.drawing.thinning import evenly_spaced, thin_curve
 from calibrant.results.words import printed
 
 if TYPE_CHECKING:
     from calibrant.results.advice import ForecastRecommendation, LearningCurve, Recommendation
     from calibrant.results.assessment import Assessment, Page, Verdict
     from calibrant.results.comparison import Comparison
-    from calibrant.results.curves import ClasswiseCurves
+    from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
     from calibrant.results.estimate import Estimate
-    from calibrant.results.forecasts import ForecastAssessment
+    from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve
     from calibrant.results.readable import Readable
 
 FEW_METRICS = 6
@@ -134,6 +138,107 @@ def _learning(result: "LearningCurve") -> list[Element]:
     return [_table(head, rows)]
 
 
+SIDE, LEFT, BELOW, STRIP = 200.0, 56.0, 34.0, 14.0
+
+STYLES = {
+    "axis": {"stroke": "currentColor", "stroke-opacity": "0.4"},
+    "band": {"fill": "currentColor", "fill-opacity": "0.15"},
+    "curve": {"fill": "none", "stroke": BLUE, "stroke-width": "1.4"},
+    "curve strong": {"fill": "none", "stroke": RED, "stroke-width": "2.6"},
+    "curve vague": {"fill": "none", "stroke": BLUE, "stroke-width": "0.8", "stroke-opacity": "0.4"},
+    "diagonal": {"stroke": "currentColor", "stroke-opacity": "0.6", "stroke-dasharray": "4 3"},
+    "frame": {"fill": "none", "stroke": "currentColor", "stroke-opacity": "0.4"},
+    "marker": {"fill": BLUE},
+    "marker off": {"fill": RED},
+    "share": {"fill": BLUE},
+    "share rest": {"fill": "currentColor", "fill-opacity": "0.3"},
+    "tick": {"font-size": "11", "font-family": "sans-serif", "fill": "currentColor"},
+    "vague": {"opacity": "0.4"},
+    "whisker": {"stroke": BLUE},
+    "whisker soft": {"stroke": "currentColor", "stroke-width": "6", "stroke-opacity": "0.2"},
+}
+"""The style of each CSS class of the page: a notebook has no style sheet of ours."""
+
+
+def _inline(drawn: Element) -> Element:
+    """Replace the CSS class of an element, and of all within it, by its attributes."""
+    own = {key: value for key, value in drawn.attributes.items() if key != "class"}
+    inner = tuple(_inline(child) if isinstance(child, Element) else child for child in drawn.children)
+    return Element(drawn.tag, {**own, **STYLES.get(drawn.attributes.get("class", ""), {})}, inner)
+
+
+def _frame(x: Scale, y: Scale, titles: tuple[str, str], marks: Iterable[Element], above: float = 0.0) -> Element:
+    """Put marks between labelled axes in the colour of the page's text, with room above them."""
+    ends = [
+        element("rect", x=LEFT, y=6, width=SIDE, height=SIDE, class_="frame"),
+        *(svg.text(x(value), SIDE + 19, written, "tick") for value, written in x.ticks(2)),
+        *(svg.text(LEFT - 4, y(value) + 4, written, "tick", "end") for value, written in y.ticks(3)),
+        svg.text(LEFT + SIDE / 2, SIDE + 32, titles[0], "tick"),
+        svg.turned(titles[1], 10, SIDE / 2 + 6, "tick"),
+    ]
+    size = {"width": LEFT + SIDE + 8, "height": SIDE + 6 + BELOW + above}
+    view = f"0 {svg.coordinate(-above)} {svg.coordinate(size['width'])} {svg.coordinate(size['height'])}"
+    label = f"{titles[1]} against {titles[0]}"
+    return _inline(element("svg", *marks, *ends, viewBox=view, role="img", aria_label=label, **size))
+
+
+def _pixels(scale: Scale, values: FloatArray) -> list[float]:
+    """Return the pixels of some points of a line: a notebook keeps every figure that it shows."""
+    return scale.each(values[evenly_spaced(len(values))])
+
+
+def _unit() -> tuple[Scale, Scale]:
+    return Scale(0, 1, LEFT, LEFT + SIDE), Scale(0, 1, SIDE + 6, 6)
+
+
+def _reliability(curve: "ReliabilityCurve") -> Element:
+    """Draw what the page draws, with the points that are off in red."""
+    (x, y), curve, words = _unit(), thin_curve(curve), WORDS[curve.view]
+    marks = [
+        *bars(spread(curve), x, -STRIP, STRIP),
+        svg.line(x(0), -STRIP, x(1), -STRIP, "axis"),
+        svg.line(x(0), y(0), x(1), y(1), "diagonal"),
+        *small_curve(reliability_figure(curve), (x, y), 4.0),
+    ]
+    return _frame(x, y, (words.horizontal, words.vertical), marks, 2 * STRIP)
+
+
+def _quantiles(curve: "QuantileCurve") -> Element:
+    """Draw observed against nominal coverage, with the limits of chance."""
+    x, y = _unit()
+    at, (low, high) = _pixels(x, curve.nominal), (_pixels(y, limit) for limit in (curve.low, curve.high))
+    marks = [svg.band(at, low, high, "band"), svg.line(x(0), y(0), x(1), y(1), "diagonal")]
+    line = svg.polyline(at, _pixels(y, curve.observed), "curve")
+    return _frame(x, y, ("nominal coverage", "observed"), [*marks, line])
+
+
+def _cumulative(curve: "CumulativeCurve") -> Element:
+    """Draw the running sum, and two standard deviations of its end to either side."""
+    ends = np.append(curve.cumulative, [-2 * curve.sigma, 2 * curve.sigma])
+    low, high = float(ends.min()), float(ends.max())
+    room = 0.05 * (high - low) or 1.0
+    x, y = _unit()[0], Scale(low - room, high + room, SIDE + 6, 6)
+    chance = svg.band([x(0), x(1)], [y(-2 * curve.sigma)] * 2, [y(2 * curve.sigma)] * 2, "band")
+    path = svg.polyline(_pixels(x, curve.share), _pixels(y, curve.cumulative), "curve")
+    marks = [chance, svg.line(x(0), y(0), x(1), y(0), "diagonal"), path]
+    return _frame(x, y, ("share of rows", "sum of outcome - prediction"), marks)
+
+
+def _transforms(histogram: "PITHistogram") -> Element:
+    """Draw the counts as bars, red beyond the limits of chance."""
+    top = 1.1 * float(max(histogram.count.max(), histogram.high.max()))
+    x, y = Scale(0, 1, LEFT, LEFT + SIDE), Scale(0, top, SIDE + 6, 6)
+    edges = [*histogram.lower.tolist(), float(histogram.upper[-1])]
+    off = (histogram.count < histogram.low) | (histogram.count > histogram.high)
+    spans, heights = [(x(a), x(b)) for a, b in pairwise(edges)], [y(0) - y(v) for v in histogram.count.tolist()]
+    marks = [
+        svg.bars(spans, [tall * here for tall, here in zip(heights, chosen.tolist(), strict=True)], y(0), class_)
+        for chosen, class_ in ((~off, "share"), (off, "marker off"))
+    ]
+    flat = svg.line(x(0), y(histogram.expected), x(1), y(histogram.expected), "diagonal")
+    return _frame(x, y, ("probability integral transform", "targets"), [*marks, flat])
+
+
 TABLES: dict[str, Callable[[Any], list[Element]]] = {
     "Verdict": _verdict,
     "Assessment": _assessment,
@@ -147,11 +252,11 @@ TABLES: dict[str, Callable[[Any], list[Element]]] = {
 }
 """What is shown instead of what is printed, by the name of the class."""
 
-SKETCHES: dict[str, Callable[[Any], Element]] = {
-    "ReliabilityCurve": sketches.reliability,
-    "CumulativeCurve": sketches.cumulative,
-    "PITHistogram": sketches.transforms,
-    "QuantileCurve": sketches.quantiles,
+FIGURES: dict[str, Callable[[Any], Element]] = {
+    "ReliabilityCurve": _reliability,
+    "CumulativeCurve": _cumulative,
+    "PITHistogram": _transforms,
+    "QuantileCurve": _quantiles,
 }
 """The figures above what is printed, by the name of the class."""
 
@@ -162,7 +267,7 @@ def shown(result: "Readable") -> Element:
     show = next((TABLES[kind] for kind in kinds if kind in TABLES), None)
     if show is not None:
         return element("div", *show(result))
-    figures = [SKETCHES[kind](result) for kind in kinds if kind in SKETCHES]
+    figures = [FIGURES[kind](result) for kind in kinds if kind in FIGURES]
     rows = printed.rows(result)
     if figures:  # They show what is long.
         rows = [row for row in rows if not _is_long(getattr(result, row[0]))]

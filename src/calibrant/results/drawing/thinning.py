@@ -37,6 +37,11 @@ def thin_curve(curve: "ReliabilityCurve") -> "ReliabilityCurve":
     )
 
 
+def evenly_spaced(n_points: int) -> IntArray:
+    """Return which points to keep: all or, at equal steps that include the first and the last, `MAX_POINTS` of them."""
+    return np.unique(np.linspace(0, n_points - 1, min(n_points, MAX_POINTS)).round().astype(int))
+
+
 def thin(columns: FloatArray) -> IntArray:
     """Return which of the points (m, d) along a curve to keep: both ends, and those where a column moves.
 
