@@ -9,7 +9,7 @@ from calibrant.advice.learning import learning_curve
 from calibrant.calibrators import CALIBRATORS, calibrator_name, parse
 from calibrant.calibrators.model import as_calibrator
 from calibrant.cli import gates
-from calibrant.cli.printing.assessments import chosen
+from calibrant.cli.commands.evaluate import chosen
 from calibrant.lab.experiment.read import as_config
 from calibrant.metrics import ECE, FORECAST_METRICS, METRICS, Classwise, KdeECE, PerPredictedClass
 from calibrant.metrics.names import SPELLINGS, metric_name

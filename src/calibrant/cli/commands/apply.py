@@ -68,8 +68,7 @@ def _check_options(
 ) -> None:
     """Refuse options that would have no effect, before anything is read."""
     source.check()
-    if base_rate is not None and source.are_forecasts:
-        raise InputError("--base-rate is for classes, but the options describe forecasts. Remove it.")
+    source.refuse_for_forecasts({"--base-rate": base_rate})
     if trained_rate is not None and base_rate is None:
         raise InputError("--trained-rate needs --base-rate. Add that, or leave --trained-rate out.")
     if source.weight is not None:

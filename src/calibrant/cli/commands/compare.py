@@ -8,7 +8,18 @@ from cyclopts import Parameter
 
 from calibrant._border.numerals import count, decimals, pvalue, significant
 from calibrant.cli.options.judging import Comparing
-from calibrant.cli.options.reading import INPUT, JUDGING, OUTPUT, File, distinct, expanded, first_given
+from calibrant.cli.options.reading import (
+    ALL,
+    INPUT,
+    JUDGING,
+    OUTPUT,
+    Cluster,
+    File,
+    distinct,
+    expanded,
+    first_given,
+    first_of,
+)
 from calibrant.cli.printing import show
 from calibrant.exceptions import DataWarning, InputError
 
@@ -30,7 +41,7 @@ def command(  # noqa: PLR0913 (each is one decision of the user)
     metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
     baseline: Annotated[str | None, Parameter(group=JUDGING)] = None,
     row_id: Annotated[str | None, Parameter(name="--id", group=INPUT)] = None,
-    cluster: Annotated[str | None, Parameter(group=INPUT)] = None,
+    cluster: Cluster = None,
     differences: Annotated[Literal["valid", "percentile"], Parameter(group=JUDGING)] = "valid",
     bandwidth: Annotated[Literal["baseline", "own"], Parameter(group=JUDGING)] = "baseline",
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
@@ -58,8 +69,6 @@ def command(  # noqa: PLR0913 (each is one decision of the user)
         Name of the model to compare with; by default the first file.
     row_id
         Column that identifies the rows, if their order differs between the files.
-    cluster
-        Column of clusters, such as patients, whose rows are not independent.
     differences
         How to judge differences: "valid" uses a method with known coverage, and none for metrics without one;
         "percentile" uses bootstrap percentiles for every metric; docs/coverage.md tells how often these cover.
@@ -128,7 +137,7 @@ def command(  # noqa: PLR0913 (each is one decision of the user)
 
 def _without_all(metrics: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names; refuse "all", which only `evaluate` takes."""
-    if "all" in metrics:
+    if ALL in metrics:
         raise InputError(
             "--metrics must be names of metrics, but one is 'all'. p-values are adjusted for the number of "
             "differences, so that all metrics would hide the one that matters: name a few, such as nll brier "
@@ -139,8 +148,7 @@ def _without_all(metrics: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_sketches(options: Comparing, given: "Mapping[str, object]") -> None:
     """Refuse options that do not apply to two sketches: a gate that is ignored would seem to pass."""
-    option = next((name for name, value in given.items() if value), options.first_of_rows)
-    if option:
+    if option := first_of(given) or options.first_of_rows:
         raise InputError(
             f"{option} is for models on the same rows, but sketches hold no rows: they are only tested for a change of "
             "calibration. Leave it out, or compare files of rows."
@@ -150,10 +158,8 @@ def _check_sketches(options: Comparing, given: "Mapping[str, object]") -> None:
 
 def _check_kind(options: Comparing, given: "Mapping[str, object]") -> None:
     """Refuse options that do not apply to forecasts, whose limits are formulas."""
-    named = {**given, "--resamples": first_given(options, ["resamples"])}
-    unused = [name for name in ("--cluster", "--differences", "--bandwidth", "--resamples") if named[name]]
-    if options.are_forecasts and unused:
-        raise InputError(f"{unused[0]} is for classes, but the options describe forecasts. Remove it.")
+    unused = {name: given[name] for name in ("--cluster", "--differences", "--bandwidth")}
+    options.refuse_for_forecasts(unused | {"--resamples": first_given(options, ["resamples"])})
 
 
 def _named(files: list[Path]) -> dict[str, Path]:

@@ -10,13 +10,15 @@ from calibrant._border.numerals import counted, percent
 from calibrant.cli.options.deciding import Deciding
 from calibrant.cli.options.engines import Engine
 from calibrant.cli.options.judging import Judging
-from calibrant.cli.options.reading import JUDGING, OUTPUT, File, expanded, title
+from calibrant.cli.options.reading import ALL, JUDGING, OUTPUT, File, expanded, title
 from calibrant.cli.printing import show
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from calibrant.metrics import Metric
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, DecisionReport, ForecastAssessment
 
@@ -66,7 +68,6 @@ def command(
     """
     from calibrant import metrics as every
     from calibrant.cli import gates
-    from calibrant.cli.printing import assessments
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     paths = expanded(files)
@@ -74,7 +75,7 @@ def command(
     options.check()
     engine.check(paths, options)
     deciding.check(of_rows=not options.are_forecasts and not engine.takes(paths))
-    names = assessments.chosen(metrics, known, [*known] if options.are_forecasts else [])
+    names = chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:
         assessment: Assessment | ForecastAssessment = _print_forecasts(paths, options, names)
     else:
@@ -84,6 +85,20 @@ def command(
     if fail_unless_within:
         failures += gates.not_within(assessment.verdict, title(paths))
     return show.report_failures(failures)
+
+
+def chosen(names: "Sequence[str]", known: "Mapping[str, Metric]", default: "Sequence[str]") -> list[str]:
+    """Return the names of the metrics to show, in the order of the table."""
+    from calibrant._border.text import suggestion
+    from calibrant.metrics.names import metric_name
+
+    names = [metric_name(name, known) for name in names]
+    unknown = [name for name in names if name not in known and name != ALL]
+    if unknown:
+        meant = suggestion(unknown[0].lower(), known) or f" They are: {', '.join(known)}."
+        raise InputError(f'--metrics must be "{ALL}" or names of metrics, but {unknown[0]!r} is not.{meant}')
+    asked = known if ALL in names else names or default
+    return [name for name in known if name in asked]
 
 
 def _print(

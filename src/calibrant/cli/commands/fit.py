@@ -150,5 +150,4 @@ def _check_kind(source: EitherSource, *, raw_logits: bool, of_groups: bool) -> N
             f"groups are fixed by the log-odds of classes, but the options are for {what}. Leave out --features, or "
             "fit each group from a separate file."
         )
-    if source.are_forecasts and raw_logits:
-        raise InputError("--raw-logits is for classes, but the options describe forecasts. Remove it.")
+    source.refuse_for_forecasts({"--raw-logits": raw_logits})

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from calibrant._border.numerals import between, count, decimals, percent, pvalue_cell
-from calibrant.cli.options.reading import INPUT, JUDGING, EitherSource, File, Seed, expanded, names_in, title
+from calibrant.cli.options.reading import INPUT, JUDGING, Cluster, EitherSource, File, Seed, expanded, names_in, title
 from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 from calibrant.io import printable
@@ -47,7 +47,7 @@ FORECAST_NOTES = (
 def command(  # noqa: PLR0913 (each is one decision of the user)
     *files: File,
     features: Features = None,
-    cluster: Annotated[str | None, Parameter(group=INPUT)] = None,
+    cluster: Cluster = None,
     source: EitherSource = EitherSource(),
     depth: Annotated[int, Parameter(group=JUDGING)] = 3,
     alpha: Annotated[float, Parameter(group=JUDGING)] = 0.05,
@@ -76,8 +76,6 @@ def command(  # noqa: PLR0913 (each is one decision of the user)
     features
         Columns of features: a pattern such as 'x_*', or a comma-separated list; by default all other columns. Numbers
         are cut into thirds; columns that identify rows, or have a single value, are left out.
-    cluster
-        Column of clusters, such as patients, whose rows are not independent.
     depth
         Largest number of columns that define a group.
     alpha
@@ -94,8 +92,7 @@ def command(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant.groups import GroupSearch
 
     source.check()
-    if every_class and source.are_forecasts:
-        raise InputError("--every-class is for classes, but the options describe forecasts. Remove it.")
+    source.refuse_for_forecasts({"--every-class": every_class})
     classes: Literal["each", "top"] = "each" if every_class else "top"
     search = GroupSearch(depth=depth, alpha=alpha, least_rows=least_rows, classes=classes)
     paths = expanded(files)

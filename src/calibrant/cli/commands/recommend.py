@@ -9,7 +9,6 @@ from cyclopts import Parameter
 from calibrant._border.numerals import count, percent, significant, with_sign
 from calibrant.cli.commands.groups import METHOD, Features, read_features
 from calibrant.cli.options.reading import (
-    FEWEST_FOLDS,
     FIXING,
     FOLDS,
     JUDGING,
@@ -17,6 +16,7 @@ from calibrant.cli.options.reading import (
     File,
     Seed,
     Source,
+    check_folds,
     expanded,
 )
 from calibrant.cli.printing import show
@@ -79,8 +79,7 @@ def command(  # noqa: PLR0913 (each is one decision of the user)
     source.check()
     _check_score(score, source)
     check_count(resamples, "n_resamples")
-    if folds < FEWEST_FOLDS:
-        raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
+    check_folds(folds)
     _check_candidates(candidates, source, features, keep_argmax=keep_argmax)
     if features is None:
         data, table = source.either(paths)[0], None
@@ -131,8 +130,7 @@ def _check_candidates(
         raise InputError(
             "--features is for the fix of groups of classes, but the options are for forecasts. Remove it."
         )
-    if keep_argmax:
-        raise InputError("--keep-argmax is for classes, but the options are for forecasts. Remove it.")
+    source.refuse_for_forecasts({"--keep-argmax": keep_argmax})
 
 
 def _command(files: list[Path], method: str, source: Source, features: str | None) -> str:

@@ -9,7 +9,7 @@ from calibrant.cli.commands.groups import METHOD, Features
 from calibrant.cli.options.deciding import Deciding
 from calibrant.cli.options.engines import Engine
 from calibrant.cli.options.judging import Judging
-from calibrant.cli.options.reading import FEWEST_FOLDS, FIXING, FOLDS, PAGE, File, Out, check_out, expanded, title
+from calibrant.cli.options.reading import FIXING, FOLDS, PAGE, File, Out, check_folds, check_out, expanded, title
 from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_text
@@ -93,8 +93,7 @@ def _check_fix(method: str | None, features: str | None, folds: int, *, of_forec
         if folds != FOLDS:
             raise InputError("--folds is for --calibrate, which is not given. Add it, or leave --folds out.")
         return
-    if folds < FEWEST_FOLDS:
-        raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
+    check_folds(folds)
     if method == METHOD and features is None and not of_forecasts:
         raise InputError("--calibrate groups needs the columns that define groups. Name them with --features.")
     from calibrant.advice.fixing import AUTO

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from calibrant._border.numerals import as_given
 from calibrant.cli.options.judging import Options
-from calibrant.cli.options.reading import JUDGING, File, expanded, first_given
+from calibrant.cli.options.reading import ALL, JUDGING, File, expanded, first_given
 from calibrant.cli.printing import show
 from calibrant.exceptions import InputError
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from calibrant.hypotest import CalibrationTest
     from calibrant.kernels.discrepancy import Data
     from calibrant.results import TestResult
-
-ALL = "all"
-"""Stands for every test that can be applied."""
 
 SLOW = "redraws of the kernel error of ensembles take minutes. Name the test to run it; omnibus is exact as well."
 """Why "all" leaves out one test of ensembles."""

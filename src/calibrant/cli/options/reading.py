@@ -12,7 +12,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import check_writable, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     from _typeshed import DataclassInstance
@@ -34,6 +34,13 @@ Json = Annotated[bool, Parameter(group=OUTPUT, help="Print JSON instead of text.
 Seed = Annotated[int, Parameter(group=JUDGING, validator=Number(gte=0))]
 File = Annotated[Path, Parameter(group=INPUT, json_list=False)]
 Out = Annotated[Path, Parameter(group=OUTPUT)]
+Cluster = Annotated[
+    str | None,
+    Parameter(group=INPUT, help="Column of clusters, such as patients, whose rows are not independent."),
+]
+
+ALL = "all"
+"""Stands for every metric, or every test that can be applied."""
 
 FEWEST_FOLDS = 2
 """Fewest folds of a cross-fit: each fold is calibrated by a fit to the others."""
@@ -59,6 +66,12 @@ _OF_CLASSES = ("probs", "classes", "positive", "logits", "percent", "renormalise
 
 FOLDS = 5
 """Default number of folds."""
+
+
+def check_folds(folds: int) -> None:
+    """Refuse too few folds, before anything is read."""
+    if folds < FEWEST_FOLDS:
+        raise InputError(f"--folds must be at least {FEWEST_FOLDS}, but is {folds}.")
 
 
 def expanded(files: "Sequence[Path]") -> list[Path]:
@@ -96,6 +109,11 @@ def first_given(options: "DataclassInstance", names: "Iterable[str] | None" = No
         if (wanted is None or field.name in wanted) and getattr(options, field.name) != field.default:
             return f"--{field.name.replace('_', '-')}"
     return ""
+
+
+def first_of(given: "Mapping[str, object]") -> str:
+    """Return the first of these options that has a value; empty if none does."""
+    return next((option for option, value in given.items() if value), "")
 
 
 def names_in(text: str | None) -> list[str] | None:
@@ -245,7 +263,11 @@ class EitherSource(Source):
 
     def check(self) -> None:
         """Refuse options that do not belong together, before anything is read."""
-        if self.are_forecasts and (option := first_given(self, _OF_CLASSES)):
+        self.refuse_for_forecasts({option: True} if (option := first_given(self, _OF_CLASSES)) else {})
+
+    def refuse_for_forecasts(self, given: "Mapping[str, object]") -> None:
+        """Refuse the first of these options of classes that has a value, if the others describe forecasts."""
+        if self.are_forecasts and (option := first_of(given)):
             raise InputError(f"{option} is for classes, but the options describe forecasts. Remove it.")
 
     def either(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Predictions | Forecasts, Columns]":

@@ -12,11 +12,10 @@ from rich.text import Text
 
 from calibrant import metrics
 from calibrant._border.numerals import between, count, percent, pvalue_cell, significant, with_sign
-from calibrant._border.text import printable, suggestion
+from calibrant._border.text import printable
+from calibrant.cli.options.reading import ALL
 from calibrant.cli.printing.show import STYLES, console, print_lines
-from calibrant.exceptions import InputError
-from calibrant.metrics import METRICS, Metric
-from calibrant.metrics.names import metric_name
+from calibrant.metrics import METRICS
 from calibrant.results import (
     Assessment,
     Compared,
@@ -45,8 +44,6 @@ from calibrant.results.words.metrics import (
     why_without_value,
     wide_limits,
 )
-
-ALL = "all"
 
 FULL_WIDTH = 80
 """Nothing is folded in a terminal with at least this many columns."""
@@ -86,17 +83,6 @@ def print_verdict(assessment: Assessment | ForecastAssessment) -> None:
     symbol = SYMBOLS[verdict.code] if shows_all else ASCII.get(verdict.code, "!")
     print_lines([f"{symbol} {verdict.headline}"], STYLES[state(verdict)])
     print_lines([verdict.explanation])
-
-
-def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[str]) -> list[str]:
-    """Return the names of the metrics to show, in the order of the table."""
-    names = [metric_name(name, known) for name in names]
-    unknown = [name for name in names if name not in known and name != ALL]
-    if unknown:
-        meant = suggestion(unknown[0].lower(), known) or f" They are: {', '.join(known)}."
-        raise InputError(f'--metrics must be "{ALL}" or names of metrics, but {unknown[0]!r} is not.{meant}')
-    asked = known if ALL in names else names or default
-    return [name for name in known if name in asked]
 
 
 def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[str]) -> None:

@@ -17,7 +17,6 @@ from calibrant.lab.datasets import DATASETS
 from calibrant.lab.experiment.config import (
     ARCHIVES,
     CHOICES,
-    DEFAULT_METRICS,
     LOSSES,
     MODELS,
     PENALTIES,
@@ -211,10 +210,10 @@ def _metrics(table: Table, choices: Collection[str], default: tuple[str, ...]) -
 def _evaluation(table: Table, pipelines: list[str]) -> Evaluation:
     evaluation = Evaluation(
         baseline=table.text("baseline", pipelines, default=pipelines[0]),
-        metrics=_metrics(table, CHOICES, DEFAULT_METRICS),
-        resamples=table.whole("resamples", 1000, least=50),
-        level=table.share("level", 0.95),
-        folds=table.whole("folds", 5, least=2),
+        metrics=_metrics(table, CHOICES, Evaluation.metrics),
+        resamples=table.whole("resamples", Evaluation.resamples, least=50),
+        level=table.share("level", Evaluation.level),
+        folds=table.whole("folds", Evaluation.folds, least=2),
         differences=table.text("differences", RULES, Evaluation.differences),
         bandwidth=table.text("bandwidth", BANDWIDTHS, Evaluation.bandwidth),
     )
