@@ -326,6 +326,17 @@ def test_several_classes_gain_where_a_group_is_off_and_lose_nothing_else():
     assert np.mean(np.abs(changes[0.0]) < 1e-12) >= 0.8
 
 
+def test_all_rows_are_moved_if_no_column_defines_groups(tmp_path):
+    features = {"x": ["a"] * 1000}
+    fixed = GroupBoosting().fit([0.6] * 1000, [1, 1, 0, 1, 1] * 200, features=features)
+    assert fixed.predict_proba([0.6], features={"x": ["b"]})[0, 1] == pytest.approx(0.8, abs=1e-6)
+    assert fixed.report_.headline == "1 step among 1 group."
+    assert fixed.report_.steps[0].label == "all rows"
+    assert fixed.report_.steps[0].n_rows == 1000
+    save(fixed, tmp_path / "groups.json")
+    assert load(tmp_path / "groups.json").predict_proba([0.6])[0, 1] == pytest.approx(0.8, abs=1e-6)
+
+
 def test_a_file_keeps_the_classes_of_steps(tmp_path):
     probs, labels, columns = several_classes(1500, 1.5, np.random.default_rng(0))
     fixed = GroupBoosting().fit(probs, labels, features=columns, classes=["cat", "dog", "eel"])

@@ -1,7 +1,8 @@
 """A fix for groups: a few steps, each of which moves the log-odds of one group."""
 
 import math
-from typing import Self
+from collections.abc import Iterable
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import softmax
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.exceptions import InputError
-from calibrant.groups.cells import Cell, Grid
+from calibrant.groups.cells import Cell, Grid, rows_in
 from calibrant.groups.columns import Levels, as_table, cut_into_levels, need_columns
 from calibrant.groups.event_sums import CERTAIN
 from calibrant.groups.steps import Boosted, Boosting, entry_bar, listed_groups
@@ -207,10 +208,7 @@ class GroupBoosting(Estimator):
             need_columns([each.name for each in self.levels_], table)
         codes = [each.codes(table[each.name]) for each in self.levels_]
         for cell, event, offset in zip(self.cells_, self.events_.tolist(), self.offsets_.tolist(), strict=True):
-            inside = np.ones(len(logits), dtype=bool)
-            for column, level in cell:
-                inside &= codes[column] == level
-            moved[inside, event] += offset
+            moved[rows_in(cell, codes, len(logits)), event] += offset
         return moved
 
     def _keep(self, boosted: Boosted, grid: Grid, n_samples: int) -> None:
@@ -219,28 +217,30 @@ class GroupBoosting(Estimator):
         place = {column: j for j, column in enumerate(used)}
         self.levels_ = tuple(grid.levels[column] for column in used)
         self.cells_ = tuple(tuple((place[column], level) for column, level in step.cell) for step in boosted.steps)
-        self.events_ = np.array([step.event for step in boosted.steps], dtype=np.int64)
-        self.offsets_ = np.array([step.offset for step in boosted.steps])
-        self.slope_ = boosted.slope
-        several = len(self.classes_) > 2
-        steps = tuple(
-            GroupStep(
-                label=grid.label(step.cell),
-                offset=step.offset,
-                z=step.z,
-                n_rows=int(grid.mask(step.cell).sum()),
-                event=str(self.classes_[step.event]) if several else "",
-            )
-            for step in boosted.steps
-        )
-        self.report_ = GroupFix(
-            headline=_headline(steps, boosted.n_candidates),
-            steps=steps,
+        keep_report(
+            self,
+            [(grid.label(step.cell), step.offset, step.z, step.n_rows, step.event) for step in boosted.steps],
             slope=boosted.slope,
+            headline=_headline(len(boosted.steps), boosted.n_candidates),
             bar=entry_bar(boosted.n_candidates),
             n_candidates=boosted.n_candidates,
             n_samples=n_samples,
         )
+
+
+def keep_report(
+    fixed: GroupBoosting, steps: Iterable[tuple[str, float, float, int, int]], *, slope: float, **report: Any
+) -> None:
+    """Keep what was learnt or read: label, offset, z, rows and class of every step, and other fields of `GroupFix`."""
+    kept = [*steps]
+    fixed.events_ = np.array([event for *_, event in kept], dtype=np.int64)
+    fixed.offsets_ = np.array([offset for _, offset, *_ in kept])
+    fixed.slope_ = slope
+    named = [str(name) if len(fixed.classes_) > 2 else "" for name in fixed.classes_]
+    told = tuple(
+        GroupStep(label=label, offset=offset, z=z, n_rows=n, event=named[event]) for label, offset, z, n, event in kept
+    )
+    fixed.report_ = GroupFix(steps=told, slope=slope, **report)
 
 
 def _logits(log_probs: FloatArray) -> FloatArray:
@@ -248,12 +248,12 @@ def _logits(log_probs: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(log_probs, math.log(CERTAIN)))
 
 
-def _headline(steps: tuple[GroupStep, ...], n_candidates: int) -> str:
-    if not steps:
+def _headline(n_steps: int, n_candidates: int) -> str:
+    if not n_steps:
         none = (
             f"none of {count(n_candidates)} groups is"
             if n_candidates > 1
             else "there is no group but all rows, which are not"
         )
         return f"No step: {none} clearly off. Predictions stay as they are."
-    return f"{counted(len(steps), 'step')} among {count(n_candidates)} groups."
+    return f"{counted(n_steps, 'step')} among {counted(n_candidates, 'group')}."

@@ -51,10 +51,7 @@ class Grid:
 
     def mask(self, cell: "Cell") -> BoolArray:
         """Return which rows a cell holds."""
-        found = np.ones(len(self.codes[0]), dtype=bool)
-        for column, level in cell:
-            found &= self.codes[column] == level
-        return found
+        return rows_in(cell, self.codes, len(self.codes[0]))
 
     def label(self, cell: "Cell") -> str:
         """Return a cell in words."""
@@ -63,6 +60,14 @@ class Grid:
 
 Cell = tuple[tuple[int, int], ...]
 """Pairs of a column and a level, by their indices in a grid; empty for all rows."""
+
+
+def rows_in(cell: Cell, codes: Sequence[IntArray], n_rows: int) -> BoolArray:
+    """Return which rows a cell holds, given the levels of all rows by column."""
+    found = np.ones(n_rows, dtype=bool)
+    for column, level in cell:
+        found &= codes[column] == level
+    return found
 
 
 @dataclass(frozen=True, eq=False)

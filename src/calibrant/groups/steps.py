@@ -99,12 +99,13 @@ def listed_groups(grid: Grid, probs: FloatArray, least_rows: int, depth: int) ->
 
 @dataclass(frozen=True)
 class Step:
-    """A group, the class whose logit is moved in it, the offset, and the z of the group."""
+    """A group, the class whose logit is moved in it, the offset, the z of the group, and its rows."""
 
     cell: Cell
     event: int
     offset: float
     z: float
+    n_rows: int = 0  # Counted once the step is taken.
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,8 @@ class Boosting:
                 step, inside = self._best(softmax(slope * logits))
                 if abs(step.z) <= bar:
                     break
-                steps.append(replace(step, offset=step.offset / slope))  # All steps come before the factor.
+                # All steps come before the factor.
+                steps.append(replace(step, offset=step.offset / slope, n_rows=int(inside.sum())))
                 logits[inside, step.event] += steps[-1].offset
             if len(steps) > taken:
                 slope = _slope(logits, self.labels, self.weights)

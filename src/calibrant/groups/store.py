@@ -11,10 +11,9 @@ from calibrant._border.sealed import Kind, read_sealed, write_sealed
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.store import StoredCalibrator
 from calibrant.exceptions import InputError
-from calibrant.groups.boosting import GroupBoosting
+from calibrant.groups.boosting import GroupBoosting, keep_report
 from calibrant.groups.columns import Levels
 from calibrant.groups.steps import STEEPEST, STEEPEST_SLOPE
-from calibrant.results import GroupFix, GroupStep
 
 KIND = Kind("group-boosting", "fix of groups", format=1, most_bytes=20 * 2**20)
 """What the files are."""
@@ -100,25 +99,13 @@ def _decoded(content: Mapping[str, Any]) -> GroupBoosting:
         for name, texts, edges, numbers in content["levels"]
     )
     fixed.cells_ = tuple(tuple((int(column), int(level)) for column, level in cell) for cell in content["cells"])
-    several = len(fixed.classes_) > 2
-    fixed.events_ = np.array(content["events"], dtype=np.int64)
-    steps = tuple(
-        GroupStep(
-            label=str(label),
-            offset=float(offset),
-            z=float(z),
-            n_rows=int(n),
-            event=str(fixed.classes_[event]) if several else "",
-        )
-        for (label, offset, z, n), event in zip(content["steps"], fixed.events_.tolist(), strict=True)
-    )
-    fixed.offsets_ = np.array([step.offset for step in steps])
-    fixed.slope_ = float(content["slope"])
     headline, bar, n_candidates, n_samples = content["report"]
-    fixed.report_ = GroupFix(
+    steps = zip(content["steps"], content["events"], strict=True)
+    keep_report(
+        fixed,
+        [(str(label), float(offset), float(z), int(n), int(event)) for (label, offset, z, n), event in steps],
+        slope=float(content["slope"]),
         headline=str(headline),
-        steps=steps,
-        slope=fixed.slope_,
         bar=float(bar),
         n_candidates=int(n_candidates),
         n_samples=int(n_samples),
