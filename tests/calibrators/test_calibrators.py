@@ -7,10 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from calibrant import InputError, Predictions
-from calibrant.calibrators import CALIBRATORS, Calibrator, TemperatureScaling, calibrate
+from calibrant.calibrators import CALIBRATORS, CalibratedModel, Calibrator, TemperatureScaling, calibrate
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
 from calibrator_cases import builders
@@ -248,6 +249,26 @@ def test_optimisers_report_their_convergence(name):
     assert fitted.converged_ is True
     assert fitted.gradient_norm_ < 1e-8
     assert fitted.n_iter_ >= 1
+
+
+@each(
+    "build, category",
+    [
+        (lambda: CALIBRATORS["vs"]().set_params(max_iter=1), ConvergenceWarning),
+        (lambda: CALIBRATORS["guard>iop-diag"]().set_params(orderpreserving__max_iter=1), ConvergenceWarning),
+        (CALIBRATORS["ts"], DataWarning),  # An observed label has probability 0.
+        # A class is not among the training rows.
+        (lambda: CalibratedModel(DummyClassifier(), cv=[(np.arange(20, 40), np.arange(20))]), DataWarning),
+    ],
+)
+def test_warnings_of_a_fit_name_the_line_that_called_it(build, category):
+    probs = np.repeat([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]], 20, axis=0)
+    probs[:2] = [[1.0, 0.0, 0.0], [0.6, 0.3, 0.1]]
+    labels = np.array([2] + [0] * 19 + [0, 1] * 10)
+    with pytest.warns((ConvergenceWarning, DataWarning)) as caught:
+        build().fit(probs, labels)
+    assert category in {record.category for record in caught}
+    assert {record.filename for record in caught} == {__file__}
 
 
 def test_calibrate_keeps_everything_but_the_probabilities():

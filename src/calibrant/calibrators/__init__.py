@@ -27,8 +27,7 @@ from calibrant.calibrators.combinations.stack import StackedCalibration
 from calibrant.calibrators.multiclass.affine import DirichletCalibration, MatrixScaling, VectorScaling
 from calibrant.calibrators.multiclass.deep_order_preserving import DeepOrderPreserving
 from calibrant.calibrators.multiclass.ets import EnsembleTemperatureScaling
-from calibrant.calibrators.multiclass.guard import LaplaceGuard
-from calibrant.calibrators.multiclass.identity import Identity, Uniform
+from calibrant.calibrators.multiclass.fixed import Identity, LaplaceGuard, Uniform
 from calibrant.calibrators.multiclass.joint import JointScaling
 from calibrant.calibrators.multiclass.order_preserving import OrderPreserving
 from calibrant.calibrators.multiclass.prior_shift import PriorShift

@@ -169,12 +169,8 @@ class Calibrator(Estimator, ABC):
 
         Weights are positive. The result is that of `learn`, up to the tolerance of the search.
         """
-        self._refit(log_probs, labels, weights)
-        return self
-
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Do the same as `_fit`, optionally starting from the learnt attributes."""
         self._fit(log_probs, labels, weights)
+        return self
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def predict_proba(self, scores: object) -> FloatArray:
@@ -287,8 +283,11 @@ class WarmStartCalibrator(Calibrator):
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         self._search(log_probs, labels, weights, None)
 
-    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+    @np.errstate(under="ignore")  # Whatever the caller has set.
+    def learn_again(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
+        """Learn from rows that resemble those of the last fit; the search starts at its result."""
         self._search(log_probs, labels, weights, copy(self))
+        return self
 
     @abstractmethod
     def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: Self | None) -> None:

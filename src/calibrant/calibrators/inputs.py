@@ -1,6 +1,5 @@
 """Checks of a calibrator's input: column names, raw logits, labels of probability 0, and advice for calibrators."""
 
-import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
@@ -14,7 +13,8 @@ from calibrant._border.labels import column_order
 from calibrant._border.numerals import count
 from calibrant._border.text import listing
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.warn import warn
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant.calibrators.calibrator import Calibrator
@@ -163,9 +163,8 @@ def warn_of_impossible_labels(
     name, n_rows = calibrator.known_name(), int(impossible.sum())
     by_name = f'"guard>{name}", ' if name else ""
     rows = f"row {int(impossible.argmax())} has" if n_rows == 1 else f"{n_rows} of {len(labels)} rows have"
-    message = (
+    warn(
         f"{rows} an observed label of probability 0. Its logarithm counts as -708 here, so such rows dominate the "
         f"fit, and the map is poor for all other rows. Put a guard before it: {by_name}"
         f"Compose([LaplaceGuard(), {calibrator!r:.80}])."
     )
-    warnings.warn(message, DataWarning, stacklevel=3)

@@ -1,6 +1,5 @@
 """A classifier and a calibrator as one scikit-learn classifier."""
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self, get_args
 
@@ -13,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 from calibrant._border.checks import as_weights, check_copies, check_option
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.warn import warn
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.combinations.compose import parse
 from calibrant.calibrators.inputs import warn_of_impossible_labels
 from calibrant.calibrators.model_scores import Response, class_log_probs, gathered, score_fold
-from calibrant.exceptions import DataWarning, InputError
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -197,11 +197,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             return dict(routed.estimator.fit), dict(routed.get("splitter", {}).get("split", {}))
         if "sample_weight" in given and not has_fit_parameter(self.estimator, "sample_weight"):
             del given["sample_weight"]
-            warnings.warn(
+            warn(
                 f"{type(self.estimator).__name__} is trained without the weights, because its fit has no "
-                "sample_weight; the calibrator uses them.",
-                DataWarning,
-                stacklevel=3,
+                "sample_weight; the calibrator uses them."
             )
         return given, {}
 

@@ -1,6 +1,5 @@
 """Out-of-fold scores of a classifier, as log-probabilities of all classes."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +10,8 @@ from sklearn.utils import _safe_indexing
 from calibrant._border.checks import as_log_probabilities, as_probabilities
 from calibrant._border.numerals import counted
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.warn import warn
+from calibrant.exceptions import InputError
 
 Response = Literal["predict_proba", "predict_log_proba", "decision_function"]
 
@@ -59,11 +59,9 @@ def gathered(folds: Sequence[Fold]) -> tuple[IntArray, FloatArray]:
             'folds, or train the estimator first and pass cv="prefit" with other rows.'
         )
     if n_unknown:
-        warnings.warn(
+        warn(
             f"the calibrator is fitted without {counted(n_unknown)} whose class does not occur in the training rows of "
-            "the fold. Use fewer folds, or stratified ones.",
-            DataWarning,
-            stacklevel=3,
+            "the fold. Use fewer folds, or stratified ones."
         )
     return rows, np.concatenate([fold.log_probs for fold in folds])
 

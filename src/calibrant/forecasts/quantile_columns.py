@@ -1,6 +1,5 @@
 """Predictive distributions given by some of their quantiles."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -9,7 +8,8 @@ import numpy as np
 from calibrant._border.checks import check_option
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.warn import warn
+from calibrant.exceptions import InputError
 from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.checks import as_numbers, source_of
 
@@ -211,11 +211,7 @@ class Quantiles(ByQuantiles):
 def _sorted(values: FloatArray) -> FloatArray:
     crossed = int((np.diff(values, axis=1) < 0).any(axis=1).sum())
     if crossed:
-        warnings.warn(
-            f"quantiles must not descend, but do in {crossed} of {len(values)} rows; these rows were sorted.",
-            DataWarning,
-            stacklevel=3,
-        )
+        warn(f"quantiles must not descend, but do in {crossed} of {len(values)} rows; these rows were sorted.")
         values = np.sort(values, axis=1)
     return values
 

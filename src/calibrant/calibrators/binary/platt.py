@@ -1,6 +1,5 @@
 """Platt scaling and quadratic scaling: linear and quadratic logistic regression on the log-odds."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -12,6 +11,7 @@ from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary.binary_calibrator import BinaryCalibrator
 from calibrant.calibrators.fitting.log_odds import bounded, bounded_operations
 from calibrant.calibrators.fitting.logistic import LogisticFit, fit_logistic
+from calibrant.calibrators.fitting.newton import warn_of_no_convergence
 from calibrant.calibrators.rules import Rule, are_finite, is_rising, vector
 from calibrant.exceptions import InputError
 
@@ -33,16 +33,11 @@ class LogisticCalibrator(BinaryCalibrator):
     def _report(self, fitted: LogisticFit) -> None:
         """Store whether the fit has converged, and warn if not."""
         self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
-        if fitted.converged:
-            return
-        from sklearn.exceptions import ConvergenceWarning
-
-        warnings.warn(
-            f"{type(self).__name__} did not converge: the norm of the gradient is still "
-            f"{significant(fitted.gradient_norm, 2)}. Look for extreme scores.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        if not fitted.converged:
+            warn_of_no_convergence(
+                f"{type(self).__name__} did not converge: the norm of the gradient is still "
+                f"{significant(fitted.gradient_norm, 2)}. Look for extreme scores."
+            )
 
 
 @dataclass(eq=False, repr=False)

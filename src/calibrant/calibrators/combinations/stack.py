@@ -18,8 +18,7 @@ from calibrant.calibrators.combinations.members import WithMembers, all_converge
 from calibrant.calibrators.combinations.shared_stages import SharedStages
 from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, finite
 from calibrant.calibrators.fitting.mixtures import BestWeights, least_nll, mixture, warn_unless_converged
-from calibrant.calibrators.multiclass.guard import GUARD, LaplaceGuard, fit_guard, guarded
-from calibrant.calibrators.multiclass.identity import Identity
+from calibrant.calibrators.multiclass.fixed import GUARD, Identity, LaplaceGuard, fit_guard, guarded
 from calibrant.calibrators.multiclass.order_preserving import OrderPreserving
 from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError

@@ -1,6 +1,5 @@
 """Mixtures of probabilities, and their best weights, non-negative and with sum 1."""
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Literal, NamedTuple
@@ -12,7 +11,7 @@ from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve
 from calibrant._core.nnls import nnls
-from calibrant.calibrators.fitting.newton import minimise_nonnegative
+from calibrant.calibrators.fitting.newton import minimise_nonnegative, warn_of_no_convergence
 
 Loss = Literal["nll", "brier"]
 
@@ -127,10 +126,7 @@ def check_loss(loss: object) -> None:
 def warn_unless_converged(converged: bool, slope: float, name: str) -> None:
     """Warn that the weights, or the temperature, are not optimal."""
     if not converged:
-        from sklearn.exceptions import ConvergenceWarning
-
-        message = (
+        warn_of_no_convergence(
             f"{name} has not converged: its loss still decreases at a rate of {significant(slope, 2)}. Leave out "
             "members that are nearly identical, and look for extreme probabilities."
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)

@@ -1,6 +1,5 @@
 """Newton's method for likelihoods with many parameters, and for non-negative parameters."""
 
-import warnings
 from collections.abc import Callable
 from typing import Protocol
 
@@ -9,6 +8,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.numerals import counted, significant
 from calibrant._border.types import FloatArray
+from calibrant._border.warn import warn
 from calibrant._core.newton import Curve, Minimum, descend
 from calibrant._core.nnls import least_of_few, nnls
 from calibrant._core.threads import one_blas_thread
@@ -85,15 +85,19 @@ def minimise_nonnegative(
 def diagnostics(found: Minimum, name: str) -> tuple[bool, float, int]:
     """Return `converged_`, `gradient_norm_` and `n_iter_`, with a warning if the search stopped before the minimum."""
     if not found.converged:
-        from sklearn.exceptions import ConvergenceWarning
-
-        message = (
+        warn_of_no_convergence(
             f"{name} stopped after {counted(found.n_iter, 'step')} with a gradient of "
             f"{significant(found.gradient_norm, 2)}: the calibrated probabilities are not optimal. Raise max_iter, or "
             "use a method with fewer parameters."
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)
     return found.converged, found.gradient_norm, found.n_iter
+
+
+def warn_of_no_convergence(message: str) -> None:
+    """Issue scikit-learn's warning about a search that stopped before the optimum."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    warn(message, ConvergenceWarning)
 
 
 def _direction(objective: Objective, gradient: FloatArray) -> FloatArray:

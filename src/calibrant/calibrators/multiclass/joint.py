@@ -19,7 +19,7 @@ from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB, floored
 from calibrant.calibrators.fitting.newton import diagnostics, minimise
 from calibrant.calibrators.fitting.segments import fallen, line_knots, roughness, weighted_quantiles
 from calibrant.calibrators.fitting.softmax import Full, PenalisedLikelihood
-from calibrant.calibrators.multiclass.guard import GUARD, fit_guard, guarded
+from calibrant.calibrators.multiclass.fixed import GUARD, fit_guard, guarded
 from calibrant.calibrators.rules import AFFINE, CURVE, Rule, is_curve, vector
 
 _RIDGE = 0.1

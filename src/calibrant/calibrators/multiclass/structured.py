@@ -15,7 +15,7 @@ from calibrant.calibrators.fitting.log_odds import SMALLEST_LOG_PROB
 from calibrant.calibrators.fitting.newton import minimise
 from calibrant.calibrators.fitting.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.calibrators.multiclass.affine import AffineScaling
-from calibrant.calibrators.multiclass.guard import GUARD, LaplaceGuard, fit_guard, guarded
+from calibrant.calibrators.multiclass.fixed import GUARD, LaplaceGuard, fit_guard, guarded
 from calibrant.calibrators.multiclass.temperature import TemperatureScaling
 from calibrant.calibrators.rules import AFFINE
 

@@ -1,17 +1,16 @@
 """Temperature scaling."""
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.warn import warn
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import WarmStartCalibrator
 from calibrant.calibrators.fitting.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
 from calibrant.calibrators.fitting.log_odds import finite
 from calibrant.calibrators.rules import TEMPERATURE
-from calibrant.exceptions import DataWarning
 
 
 @dataclass(eq=False, repr=False)
@@ -90,11 +89,10 @@ class TemperatureScaling(WarmStartCalibrator):
         self.converged_, self.n_iter_ = found.converged, found.n_calls
         # With labels of a single class, the order of the columns is not the cause.
         if found.at == -LARGEST_LOG_TEMPERATURE and labels.min() < labels.max():
-            message = (
+            warn(
                 "the scores point away from the labels: no positive temperature is optimal, and the calibrated "
                 "probabilities are nearly uniform. Make sure that the columns are in the order of the classes."
             )
-            warnings.warn(message, DataWarning, stacklevel=5)
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return log_probs / self.temperature_

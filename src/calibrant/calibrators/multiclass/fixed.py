@@ -1,4 +1,4 @@
-"""A lower bound for every probability."""
+"""Maps that do not depend on the labels: the identity, the uniform distribution, and a lower bound."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,8 +12,64 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.rules import Rule, number
 
 
+class FixedMap(Calibrator):
+    """Base of the maps that do not depend on the labels of the fit."""
+
+    kind = "parametric"
+    preserves_argmax = True
+    n_parameters = "0"
+    data_efficiency = "high"
+    expressiveness = "low"
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        """Learn nothing."""
+
+
 @dataclass(eq=False, repr=False)
-class LaplaceGuard(Calibrator):
+class Identity(FixedMap):
+    """Leave the probabilities unchanged: the baseline of every comparison.
+
+    Parameters
+    ----------
+    scores : {"probs", "logits"}, default="probs"
+    """
+
+    scores: Literal["probs", "logits"] = "probs"
+
+    use_when = "As the baseline: a calibrator that does not beat it on new rows is not needed."
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        return log_probs
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:  # noqa: ARG002 (one signature)
+        return x
+
+
+@dataclass(eq=False, repr=False)
+class Uniform(FixedMap):
+    """Give every class the same probability; in an ensemble, it reduces confidence.
+
+    It preserves the predicted class in a mixture with maps that do. On its own it does so too: the predicted class
+    is ahead by the last digit of its probability.
+
+    Parameters
+    ----------
+    scores : {"probs", "logits"}, default="probs"
+    """
+
+    scores: Literal["probs", "logits"] = "probs"
+
+    use_when = "In an ensemble: its weight bounds every probability from below."
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        return np.full(log_probs.shape, -np.log(log_probs.shape[1]))
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        return ops.uniform(x, k)
+
+
+@dataclass(eq=False, repr=False)
+class LaplaceGuard(FixedMap):
     r"""Mix the probabilities with the uniform distribution, as if it had been observed in a few additional rows.
 
     No probability is 0 afterwards, so the log loss of a single row is bounded. It can follow another calibrator, as in
@@ -44,11 +100,6 @@ class LaplaceGuard(Calibrator):
     rows: float = 1.0
     scores: Literal["probs", "logits"] = "probs"
 
-    kind = "parametric"
-    preserves_argmax = True
-    n_parameters = "0"
-    data_efficiency = "high"
-    expressiveness = "low"
     rules = (Rule(("share_",), lambda v: 0 <= number(v) <= 1, "must be a share"),)
 
     @property
