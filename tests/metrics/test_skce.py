@@ -306,7 +306,8 @@ def test_block_sizes_may_depend_on_the_number_of_rows():
         (SKCE(Matern32Kernel() @ WhiteKernel(), features=8), InputError, "features are for"),
         (lambda p: SKCE()(p.take([0])), InputError, "needs at least two rows"),
         (lambda p: SKCE()(p.probs), TypeError, "SKCE is computed from Predictions or Forecasts, but got ndarray"),
-        (lambda p: MMCE(lengthscale=0), InputError, "lengthscale must be positive"),
+        (lambda p: MMCE(lengthscale=0), InputError, "lengthscale must be a positive number, but is 0"),
+        (lambda p: MMCE(lengthscale="wide"), InputError, "lengthscale must be a positive number, but is 'wide'"),
         (lambda p: SKCE(TV)(Predictions(p.probs, p.labels, np.eye(50)[0])), InputError, "two rows of positive weight"),
     ],
 )

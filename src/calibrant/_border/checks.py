@@ -177,10 +177,10 @@ def check_option(value: object, name: str, *options: str) -> None:
         raise InputError(f"{name} must be {', '.join(others)} or {last}, but is {value!r}.")
 
 
-def check_level(level: object) -> None:
+def check_level(level: object, name: str = "level") -> None:
     """Refuse a level, such as that of confidence limits, that is not strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
+        raise InputError(f"{name} must be a number between 0 and 1, but is {level!r}.")
 
 
 def check_alignment(first: Raw, second: Raw) -> None:

@@ -129,7 +129,7 @@ class ModelComparison:
                 for model, key in changes
                 if (model, key) not in known
             }
-            known |= difference_limits(pairs, self.level, self.bootstrap, np.random.default_rng(seed))
+            known |= difference_limits(pairs, self.level, self.bootstrap)
         left = [cell for cell in changes if cell not in known]
         weights = models[self.baseline].weights
         drawn = self._percentiles(left, evaluators, weights, np.random.default_rng(seed), tell)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_count, check_option
+from calibrant._border.checks import check_count, check_level, check_option
 from calibrant._border.convert import convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
 from calibrant._core.progress import portion
@@ -100,8 +100,7 @@ class GroupSearch:
     def __post_init__(self) -> None:
         for name in ("depth", "leaves", "least_rows", "cuts"):
             check_count(getattr(self, name), name)
-        if not isinstance(self.alpha, (int, float)) or not 0 < self.alpha < 1:
-            raise InputError(f"alpha must be a number between 0 and 1, but is {self.alpha!r}.")
+        check_level(self.alpha, "alpha")
         check_option(self.classes, "classes", "top", "each")
 
     def __call__(

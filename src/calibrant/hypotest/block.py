@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.checks import check_count, check_level
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import SMALLEST_PVALUE, student_quantile, student_tail
@@ -75,8 +75,7 @@ class BlockSKCETest(CalibrationTest):
         check_count(self.blocksize, "blocksize")
         if self.blocksize < 2:
             raise InputError("blocksize must be at least 2, but is 1.")
-        if not 0 < self.level < 1:
-            raise InputError(f"level must be a number between 0 and 1, but is {self.level!r}.")
+        check_level(self.level)
 
     def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Compare the mean over blocks with its standard error."""

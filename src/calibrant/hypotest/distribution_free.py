@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._border.checks import check_positive
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant.exceptions import InputError
@@ -64,8 +65,8 @@ class DistributionFreeSKCETest(CalibrationTest):
             not self.estimator.unbiased and self.estimator.blocksize is not None
         ):
             raise InputError("there is no bound for random features, nor for a biased estimate in blocks.")
-        if self.bound is not None and not 0 < self.bound < np.inf:
-            raise InputError(f"bound must be positive and finite, but is {self.bound!r}.")
+        if self.bound is not None:
+            check_positive(self.bound, "bound")
 
     def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""

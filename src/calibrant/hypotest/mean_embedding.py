@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.checks import check_not_negative, check_option
 from calibrant._border.numerals import as_given, significant
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import SMALLEST_PVALUE
@@ -76,8 +76,7 @@ class CMETest(CalibrationTest):
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, UCME):
             raise TypeError(f"estimator must be a UCME, but is {self.estimator!r}.")
-        if not 0 <= self.ridge < np.inf:
-            raise InputError(f"ridge must not be negative, but is {self.ridge!r}.")
+        check_not_negative(self.ridge, "ridge")
         check_option(self.covariance, "covariance", "predictions", "sample")
 
     @one_blas_thread()

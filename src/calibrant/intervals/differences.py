@@ -101,12 +101,7 @@ def of_some_width(limits: DifferenceLimits) -> DifferenceLimits:
     return unknown_difference(NO_WIDTH)
 
 
-def difference_limits(
-    pairs: Mapping[Key, Pair],
-    level: float,
-    bootstrap: Bootstrap,
-    rng: np.random.Generator,  # noqa: ARG001 (nothing is random)
-) -> dict[Key, DifferenceLimits]:
+def difference_limits(pairs: Mapping[Key, Pair], level: float, bootstrap: Bootstrap) -> dict[Key, DifferenceLimits]:
     """Return the limits of all differences that have a better method than percentiles, or none that is valid.
 
     `calibrant.compare` says which method is used for which metric, and what it needs.

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.checks import check_positive
 from calibrant._border.types import FloatArray
 from calibrant._core.distances import Radial, radial_value
 from calibrant.exceptions import InputError
@@ -109,7 +110,8 @@ class GammaExponentialKernel(RadialKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.gamma <= 2:
+        check_positive(self.gamma, "gamma")
+        if self.gamma > 2:
             raise InputError(f"gamma must be above 0 and at most 2, but is {self.gamma!r}.")
 
     @property
@@ -166,8 +168,7 @@ class RationalQuadraticKernel(RadialKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.alpha < np.inf:
-            raise InputError(f"alpha must be positive and finite, but is {self.alpha!r}.")
+        check_positive(self.alpha, "alpha")
 
     @property
     def shape(self) -> float:

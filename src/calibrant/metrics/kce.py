@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._border.checks import check_positive
 from calibrant._border.types import Evaluator, FloatArray
-from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.discrepancy import Data
 from calibrant.kernels.pairs import SortedPairs
@@ -91,8 +91,7 @@ class MMCE(Metric):
     lengthscale: float = 0.4
 
     def __post_init__(self) -> None:
-        if not 0 < self.lengthscale < np.inf:
-            raise InputError(f"lengthscale must be positive and finite, but is {self.lengthscale!r}.")
+        check_positive(self.lengthscale, "lengthscale")
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""

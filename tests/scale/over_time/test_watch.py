@@ -224,8 +224,9 @@ def test_days_that_cannot_be_watched_are_refused():
         Watch()(some, Sketch())
     with pytest.raises(TypeError, match="days must be Sketch or Predictions"):
         Watch()({"a": [1, 2]})
-    with pytest.raises(InputError, match="alpha must be"):
-        Watch(alpha=1.5)
+    for alpha in (1.5, "5%"):
+        with pytest.raises(InputError, match=f"alpha must be a number between 0 and 1, but is {alpha!r}"):
+            Watch(alpha=alpha)
 
 
 def test_evidence_of_only_empty_days_is_what_is_not_staked_yet():

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from calibrant import __version__
+from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
-from calibrant.exceptions import InputError
 from calibrant.results import Change, WatchedDay, WatchResult
 from calibrant.scale.over_time import words
 from calibrant.scale.over_time.cells import Cells
@@ -68,8 +68,7 @@ class Watch:
     start: Start = SpreadStart()
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise InputError(f"alpha must be a number between 0 and 1, but is {self.alpha!r}.")
+        check_level(self.alpha, "alpha")
 
     def __call__(self, days: Days, reference: GivenDay | None = None) -> WatchResult:
         """Watch days in their order.
