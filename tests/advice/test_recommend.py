@@ -481,6 +481,16 @@ class TestWhatDecided:
         words = "What decided: its loss is smaller than that of the best other candidate by more than two standard"
         assert all(decided_by(groups, self.verdict(p)).startswith(words) for p in (0.02, 0.5))
 
+    def test_a_fix_of_groups_is_not_said_to_be_compared_with_simpler_ones(self):
+        advice = self.advice("ts", low=-0.02, high=-0.01)
+        nothing, ts = advice.candidates
+        others = [replace(ts, name=name, loss=ts.loss + 0.1) for name in ("ts", "svs", "stack")]
+        shown = replace(advice, n_samples=600, name="groups", best="groups")
+        shown = replace(shown, candidates=(nothing, *others, replace(ts, name="groups")))
+        assert differences_in_words(shown)[1] == "It has the smallest loss of those that improve on doing nothing."
+        svs = replace(shown, name="svs", best="svs", candidates=(nothing, *others))
+        assert differences_in_words(svs)[1].endswith("as good as stack, with which they are compared.")
+
     def test_a_gain_whose_interval_excludes_0_is_not_called_chance(self):
         gain, chance = (self.advice("identity", low=-0.02, high=high) for high in (-0.01, 0.01))
         assert "a test finds nothing to fix, and a smaller log loss alone is not enough" in headline(gain)

@@ -204,6 +204,17 @@ def test_one_outcome_alone_has_no_level_and_no_slope():
         assert metric.estimate(weighted).details == {"one_outcome": True}
 
 
+def test_certain_predictions_that_are_all_right_have_no_shift():
+    """Any shift leaves them as they are; a penalty had made 0.0383 of the share of events."""
+    for probs in ([0.0, 0.0, 1.0, 1.0, 1.0], [1e-13, 0.0, 1.0, 1.0, 1.0]):
+        estimate = InTheLarge().estimate(Predictions(probs, [0, 0, 1, 1, 1]))
+        assert math.isnan(estimate.value)
+        assert estimate.details["flat"] is True
+    one_wrong = InTheLarge().estimate(Predictions([0.0, 0.0, 1.0, 1.0, 0.0], [0, 0, 1, 1, 1]))
+    assert one_wrong.value > 20
+    assert one_wrong.details == {"clipped": 5, "refuted": 1}
+
+
 def test_certain_predictions_are_moved_and_counted():
     p = Predictions([0.0, 0.3, 0.6, 0.7, 1.0, 1.0], [0, 1, 0, 1, 1, 0])
     for metric in (CoxSlope(), CoxIntercept(), InTheLarge()):

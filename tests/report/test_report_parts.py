@@ -76,6 +76,17 @@ class TestMetricTable:
         assert "24.4" not in shown.split("</table>")[0]
         assert "model: no value for Calibration in the large: all outcomes are alike" in source
 
+    def test_an_error_that_must_be_0_is_not_shown_as_measured(self):
+        error = measured("rms-debiased", 0.0)
+        source = render_html({"model": replace(assessment(), metrics={"rms-debiased": error})})
+        assert "<dd>not known</dd>" not in source
+        assert "<dt>Calibration error</dt><dd>" in source
+        assert 'class="gauge' in source.split('<ul class="note key">')[0]
+        unpaired = replace(error, details={"unpaired": True})
+        source = render_html({"model": replace(assessment(), metrics={"rms-debiased": unpaired})})
+        assert "<dt>Calibration error</dt><dd>not known</dd>" in source
+        assert 'class="gauge' not in source.split('<ul class="note key">')[0]
+
     def test_directions_are_those_of_the_metrics(self):
         for metric in {**METRICS, **FORECAST_METRICS}.values():
             assert metric.about().better == metric.better

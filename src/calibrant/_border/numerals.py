@@ -50,6 +50,17 @@ def percent(value: float, places: int | None = None) -> str:
     return f"{100 * value:g}%" if short == "100%" and value < 1 else short
 
 
+def few_percent(value: float) -> str:
+    """Return a share of rows with two decimals, where a few among many are not written as none.
+
+    Examples
+    --------
+    >>> few_percent(0.01), few_percent(0.00001), few_percent(0.0)
+    ('1.00%', '<0.01%', '0.00%')
+    """
+    return "<0.01%" if 0 < value < 0.00005 else percent(value, 2)
+
+
 def _half_up(value: float) -> float:
     """Return a number that rounds away from 0 if it is halfway between two, however it was computed.
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from calibrant._border.numerals import as_given, between, counted, percent, pvalue, significant, with_sign
+from calibrant._border.numerals import as_given, between, counted, few_percent, percent, pvalue, significant, with_sign
 from calibrant.advice.choice import ROWS_OF_DOUBT, TOLERANCE
 from calibrant.advice.cross_fit import GROUPS
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
@@ -199,11 +199,13 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name == advice.best:
         names = [one.name for one in advice.candidates]
         least = "It has the smallest loss of those that improve on doing nothing"
+        if advice.name == GROUPS:
+            return f"{least}."
         if names.index(advice.name) == 1:
             return f"{least}, and is the simplest."
         measure = stack_of(names)
-        good = f"as good as {measure}" if measure not in (None, advice.name) else "as good"
-        return f"{least}; no simpler one is certain to be {good}."
+        than = "" if measure in (None, advice.name) else f" as {measure}, with which they are compared"
+        return f"{least}; no simpler one is certain to be as good{than}."
     behind = f"{advice.best}: the difference is {_written(advice, chosen.behind_best)}"
     if advice.name == stack_of([advice.name]):
         return (
@@ -256,7 +258,7 @@ def _decisions(advice: Recommendation, chosen: Candidate) -> str:
     if chosen.changed == 0:
         return "It changes no predicted class."
     return (
-        f"It changes the predicted class of {percent(chosen.changed, 2)} of the rows; the accuracy goes from "
+        f"It changes the predicted class of {few_percent(chosen.changed)} of the rows; the accuracy goes from "
         f"{percent(advice.candidates[0].accuracy, 2)} to {percent(chosen.accuracy, 2)}. With keep_argmax none would "
         "change."
     )

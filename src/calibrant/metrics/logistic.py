@@ -18,16 +18,17 @@ from calibrant.smoothing.logistic_line import (
     count_clipped,
     fitted_line,
     fitted_lines,
+    fitted_shift,
     has_equal_predictions,
     is_flat,
+    is_level_flat,
     is_separated,
     kept_log_odds,
     line_influences,
     line_of,
-    maximise,
     present,
-    present_rows,
     score_terms,
+    shift_of,
 )
 
 
@@ -37,9 +38,9 @@ class LogisticMetric(Metric):
     The mean log-likelihood of a line is maximised, less :math:`10^{-12} / 2` times the squared distance from no change
     in level, at the mean log-odds, and slope. Where the likelihood has a maximum, this moves it by less than its
     rounding. Where it has none (one outcome only; for slope and intercept, also a threshold that separates the
-    outcomes, or almost does) the value is NaN, and the details say why. Where it does not depend on the slope (all
-    predictions equal) the slope is 1. Resampled rows and redrawn labels that have no maximum get what the penalty
-    leaves, large but finite.
+    outcomes, or almost does; for the shift, predictions of 0 and 1 that are all right) the value is NaN, and the
+    details say why. Where it does not depend on the slope (all predictions equal) the slope is 1. Resampled rows and
+    redrawn labels that have no maximum get what the penalty leaves, large but finite.
     """
 
     group = CLINICAL
@@ -72,7 +73,9 @@ class LogisticMetric(Metric):
         """Return the name of the detail that says why there is no value; empty if there is one."""
         if not np.ptp(view.labels[view.weights > 0]):
             return ONE_OUTCOME
-        if not self.has_slope or has_equal_predictions(view):
+        if not self.has_slope:
+            return FLAT if is_level_flat(view) else ""
+        if has_equal_predictions(view):
             return ""
         return SEPARATED if is_separated(view) else FLAT if is_flat(view) else ""
 
@@ -213,7 +216,7 @@ class InTheLarge(LogisticMetric):
 
     def fitted(self, view: Predictions) -> float:
         """Return the intercept at slope 1."""
-        return view.once("shift of log-odds", lambda: self.coefficient(*present_rows(view)))
+        return fitted_shift(view)
 
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return :math:`w_i (y_i - q_i) / \sum_j w_j q_j (1 - q_j)` with the shifted probabilities q."""
@@ -223,7 +226,7 @@ class InTheLarge(LogisticMetric):
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return the intercept at slope 1."""
-        return float(maximise(log_odds, np.ones((1, len(log_odds))), hits, share, np.zeros(1))[0])
+        return shift_of(log_odds, hits, share)
 
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
         """Return every intercept at slope 1."""

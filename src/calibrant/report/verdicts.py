@@ -9,6 +9,7 @@ from calibrant.report.series import AnySeries
 from calibrant.results import Assessment, ForecastAssessment, Verdict, known_limits, state
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale, element
+from calibrant.results.words.metrics import UNPAIRED
 from calibrant.results.words.parts import smallest_pvalue
 
 STATUS = {
@@ -31,6 +32,12 @@ def status(verdict: Verdict) -> str:
     if verdict.code in DIRECTIONS and verdict.size == "within tolerance":
         return f"Slightly {called.lower()}"
     return called
+
+
+def is_measured(assessment: Assessment | ForecastAssessment) -> bool:
+    """Return whether the error of the verdict was measured: it is 0 whatever is observed if no two rows share a bin."""
+    error = assessment.metrics.get("rms-debiased")
+    return error is None or not error.details.get(UNPAIRED)
 
 
 def limits_name(assessment: Assessment | ForecastAssessment) -> str:

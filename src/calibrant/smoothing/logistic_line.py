@@ -14,7 +14,9 @@ CONSTANT = 1e-10
 """Predictions whose log-odds differ by less than this count as equal."""
 
 LEAST_CURVATURE = 1000 * PENALTY
-"""If the mean likelihood has less curvature in the slope than this, the penalty and not the data decides the slope."""
+"""If the mean likelihood has less curvature in the slope than this, the penalty and not the data decides the slope.
+
+The same holds for the curvature in the shift."""
 
 
 def log_odds_of(view: Predictions) -> FloatArray:
@@ -51,6 +53,16 @@ def present_rows(view: Predictions) -> tuple[FloatArray, BoolArray, FloatArray]:
 def fitted_line(view: Predictions) -> tuple[float, float]:
     """Return intercept and slope at the data's own weights, cached with the predictions."""
     return view.once("line of log-odds", lambda: line_of(*present_rows(view)))
+
+
+def shift_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
+    """Return the intercept at slope 1 for one set of outcomes; the shares sum to 1."""
+    return float(maximise(log_odds, np.ones((1, len(log_odds))), hits, share, np.zeros(1))[0])
+
+
+def fitted_shift(view: Predictions) -> float:
+    """Return the intercept at slope 1 at the data's own weights, cached with the predictions."""
+    return view.once("shift of log-odds", lambda: shift_of(*present_rows(view)))
 
 
 def separated(x: FloatArray, hits: BoolArray) -> BoolArray:
@@ -99,6 +111,16 @@ def _is_flat(view: Predictions) -> bool:
     log_odds = kept_log_odds(view)
     centred = log_odds - float(information @ log_odds / information.sum())
     return float(information @ centred**2) <= LEAST_CURVATURE
+
+
+def is_level_flat(view: Predictions) -> bool:
+    """Return whether the likelihood hardly depends on the shift, as if all predictions are 0 or 1, and right."""
+    return view.once("flat level", lambda: _is_level_flat(view))
+
+
+def _is_level_flat(view: Predictions) -> bool:
+    _, information = score_terms(view, fitted_shift(view), 1.0)
+    return float(information.sum()) <= LEAST_CURVATURE
 
 
 def has_no_best_line(view: Predictions) -> bool:

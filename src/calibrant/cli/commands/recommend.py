@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from calibrant._border.numerals import count, percent, significant, with_sign
+from calibrant._border.numerals import count, few_percent, percent, significant, with_sign
 from calibrant.cli.commands.groups import METHOD, Features, read_features
 from calibrant.cli.options.reading import (
     FIXING,
@@ -173,7 +173,7 @@ def _columns(
 
     if isinstance(advice, Recommendation):
         rows: list[tuple[str, ...]] = [
-            (percent(one.changed, 2), significant(one.ece), significant(one.kde_ece)) for one in advice.candidates
+            (few_percent(one.changed), significant(one.ece), significant(one.kde_ece)) for one in advice.candidates
         ]
         return ("changed", "ECE", "KDE-ECE"), rows, "changed: rows whose predicted class changes."
     shares = [(one.coverage, one.mace) for one in advice.candidates]

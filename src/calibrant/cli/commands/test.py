@@ -72,6 +72,7 @@ def command(
     data, _ = options.either(paths)
     tests, refused = _chosen(test, options, kernel, data)
     results = _results(tests, options, data, refused, must_run=test != (ALL,))
+    gates.check_reach(results, fail_below)
     adjusted = holm({name: result.pvalue for name, result in results.items()})
     if options.json:
         found = {
@@ -86,7 +87,6 @@ def command(
     else:
         errors = {name: measured(tests[name], result) for name, result in results.items()}
         print_tests(results, adjusted, errors, refused)
-    gates.check_reach(results, fail_below)
     return show.report_failures(gates.below(adjusted, fail_below))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._border.numerals import as_given, percent, significant
+from calibrant._border.numerals import as_given, few_percent, significant
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.estimator import Estimator
 from calibrant.calibrators.store import StoredCalibrator
@@ -47,7 +47,7 @@ def print_fitted(heading: str, lines: Iterable[str], record: Mapping[str, Any], 
     values = [(name, *(significant(when[name].value, 4) for when in (before, after))) for name in before]
     show.print_table(("metric", "before", "after"), values)
     if "changed" in measured:
-        show.print_lines([f"{percent(measured['changed'], 2)} of the predicted classes have changed."])
+        show.print_lines([f"{few_percent(measured['changed'])} of the predicted classes have changed."])
     show.print_lines([OPTIMISTIC])
     show.print_path("calibrator", out)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities
-from calibrant._border.numerals import percent
+from calibrant._border.numerals import few_percent
 from calibrant._border.types import FloatArray, Progress
 from calibrant._core.threads import in_order
 from calibrant.calibrators.forecasts import ForecastCalibrator
@@ -163,7 +163,7 @@ class _Work:
         kind = " of raw logits" if stored is not None and stored.calibrator.scores == "raw-logits" else ""
         lines = [] if stored is None else [_said(self.rows, stored, kind)]
         lines += [] if shift is None else shift.lines
-        show.print_lines([*lines, f"{percent(changed, 2)} of the predicted classes have changed."])
+        show.print_lines([*lines, f"{few_percent(changed)} of the predicted classes have changed."])
 
 
 def _said(n_rows: int, stored: StoredCalibrator, kind: str = "") -> str:
