@@ -16,7 +16,7 @@ from calibrant.intervals.differences import around
 from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge, KdeECE
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import as_record, bandwidth_in_words, rule_in_words
-from calibrant.results.words.metrics import PERCENTILES
+from calibrant.results.words.comparisons import PERCENTILES
 from naming import each
 from simulate import calibrated, sharpened
 

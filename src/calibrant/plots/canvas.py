@@ -52,11 +52,16 @@ def diagonal(ax: "Axes", label: str | None, heights: tuple[float, float] = (0, 1
     ax.plot([0, 1], heights, color=GREY, linewidth=1, linestyle=DASHED, zorder=1, label=label)
 
 
+def without_formulas(text: str) -> str:
+    """Keep matplotlib from reading formulas into a text."""
+    return text.replace("$", r"\$")
+
+
 def shown_name(name: str, length: int = 24) -> str:
     """Return a name for matplotlib: shortened, and neither left out of a legend nor read as a formula."""
     short = name if len(name) <= length else name[: length - 1] + "…"
-    # A name that begins with "_" would be left out of the legend, and "$" would begin a formula.
-    text = short.replace("$", r"\$")
+    text = without_formulas(short)
+    # A name that begins with "_" would be left out of the legend.
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
 

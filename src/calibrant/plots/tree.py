@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.numerals import as_given, decimals
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.plots.canvas import GREY, INK, PALETTE, open_axes
+from calibrant.plots.canvas import GREY, INK, PALETTE, open_axes, shown_name, without_formulas
 from calibrant.results import TreeDiagram
 
 if TYPE_CHECKING:
@@ -63,7 +63,15 @@ def plot_tree(tree: TreeDiagram, ax: "Axes | None" = None) -> "Axes":
     _branches(ax, tree, x, depth, size)
     box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": GREY, "linewidth": 0.8}
     for node in np.flatnonzero(tree.leaf < 0).tolist():
-        ax.text(x[node], -depth[node], _plain(tree.questions[node]), ha="center", va="center", fontsize=size, bbox=box)
+        ax.text(
+            x[node],
+            -depth[node],
+            without_formulas(tree.questions[node]),
+            ha="center",
+            va="center",
+            fontsize=size,
+            bbox=box,
+        )
     for node in np.flatnonzero(tree.leaf >= 0).tolist():
         _leaf(ax, tree, int(tree.leaf[node]), (float(x[node]), -float(depth[node])), size)
     return ax
@@ -123,21 +131,15 @@ def _leaf(ax: "Axes", tree: TreeDiagram, leaf: int, place: tuple[float, float], 
 def _leaf_text(tree: TreeDiagram, leaf: int) -> str:
     probs = tree.probs[leaf]
     classes = range(len(probs)) if len(probs) <= LISTED else np.argsort(-probs, kind="stable")[:LISTED].tolist()
-    lines = [f"{_short(tree.classes[k])}: {as_given(tree.counts[leaf, k])} ({decimals(probs[k])})" for k in classes]
+    lines = [
+        f"{shown_name(tree.classes[k], NAME_LENGTH)}: {as_given(tree.counts[leaf, k])} ({decimals(probs[k])})"
+        for k in classes
+    ]
     if len(probs) > LISTED:
         lines.append(f"and {len(probs) - LISTED} more")
-    return _plain("\n".join([f"→ {_short(tree.decisions[leaf])}", *lines]))
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    return "\n".join([f"→ {shown_name(tree.decisions[leaf], NAME_LENGTH)}", *lines])
 
 
 def _gap() -> dict[str, object]:
     """Return a box that interrupts the line under a text."""
     return {"facecolor": "white", "edgecolor": "none", "pad": 1}
-
-
-def _plain(text: str) -> str:
-    """Keep matplotlib from reading formulas into names."""
-    return text.replace("$", r"\$")

@@ -1,31 +1,21 @@
 """The page of an experiment: its tables and figures as one HTML file, from results only."""
 
 from dataclasses import dataclass
-from functools import partial
 
 from calibrant._border.numerals import between, count, number, percent, signed
-from calibrant._border.text import capital, name
+from calibrant._border.text import name
 from calibrant.report import experiment_figures as drawings
 from calibrant.report.page import rendered
-from calibrant.report.tables import metric_label, of_metric, side
+from calibrant.report.tables import side
 from calibrant.results import (
     Compared,
     Comparison,
-    Difference,
     ExperimentResult,
     Pipeline,
     SeedSummary,
     known_limits,
-    missing_differences,
-    rule_in_words,
 )
-
-
-def stars(difference: Difference | None, level: float) -> str:
-    """Return "*" if the limits of a difference exclude 0, "**" if it is significant after Holm's adjustment too."""
-    if difference is None or not difference.is_significant:
-        return ""
-    return "**" if difference.adjusted <= 1 - level else "*"
+from calibrant.results.words.comparisons import judged_in_words, metric_label, of_metric, stars
 
 
 @dataclass(frozen=True)
@@ -96,17 +86,6 @@ def difference_words(entry: Compared, level: float) -> str:
     return f"{signed(difference.value)}{stars(difference, level)}{shown}"
 
 
-def rule(comparison: Comparison) -> str:
-    """Say by which rule differences are judged or, for the default rule, which have no limits."""
-    words = rule_in_words(comparison)
-    if words:
-        return f"{capital(words)}."
-    return " ".join(
-        f"No limits and no stars for {'; '.join(dict.fromkeys(what))}: {reason}."
-        for reason, what in missing_differences(comparison, partial(metric_label, comparison)).items()
-    )
-
-
 def findings(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
     """Return, for every other pipeline, the metrics in which it is better and worse than the baseline.
 
@@ -163,7 +142,7 @@ PAGE = {
     "value_rows": value_rows,
     "seed_rows": seed_rows,
     "difference_words": difference_words,
-    "rule": rule,
+    "rule": judged_in_words,
     "findings": findings,
     "setting_rows": setting_rows,
     "source": source,

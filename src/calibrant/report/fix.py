@@ -9,7 +9,7 @@ from calibrant._border.numerals import number, percent, pvalue, signed
 from calibrant._border.text import capital
 from calibrant.report.diagram import reliability_diagram
 from calibrant.report.series import AnySeries, Series
-from calibrant.report.tables import metric_label, of_metric, side, signed_limits
+from calibrant.report.tables import side, signed_limits
 from calibrant.report.views import named_curves
 from calibrant.results import (
     Candidate,
@@ -28,6 +28,7 @@ from calibrant.results import (
 )
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale
+from calibrant.results.words.comparisons import metric_label, of_metric
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""
@@ -155,11 +156,6 @@ def bandwidth(comparison: Comparison) -> str:
     """Say which metrics share a bandwidth here, so that their values differ from those in the table of metrics."""
     words = bandwidth_in_words(comparison, partial(metric_label, comparison))
     return f" {words}; in the table of metrics each model has its own." if words else ""
-
-
-def score(advice: Recommendation | ForecastRecommendation) -> str:
-    """Name what decides between candidates."""
-    return capital(advice.score_name)
 
 
 def headings(advice: Recommendation | ForecastRecommendation) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def metric_sections(series: Sequence[AnySeries]) -> list[Section]:
 
 def _first_looked_for(series: Sequence[AnySeries]) -> set[str]:
     """Return the principal metrics, without averages over classes if there are two."""
-    repeated = OF_CLASSES if all(getattr(s.assessment, "n_classes", None) == 2 for s in series) else ()
+    repeated = OF_CLASSES if all(map(_has_two_classes, series)) else ()
     found = {key: of_result(estimate, key) for s in series for key, estimate in s.assessment.metrics.items()}
     return {key for key, entry in found.items() if entry.principal and not key.endswith(repeated)}
 

@@ -247,6 +247,7 @@ def environment() -> "Environment":
     )
     engine.filters.update(
         name=text.name,
+        capital=text.capital,
         number=numerals.number,
         signed=numerals.signed,
         rows=numerals.count,

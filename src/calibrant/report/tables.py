@@ -12,7 +12,6 @@ from calibrant.results import (
     Assessment,
     ClassSummary,
     Compared,
-    Comparison,
     Description,
     Difference,
     Estimate,
@@ -31,16 +30,6 @@ from calibrant.results.words.metrics import shown_limits
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:
     """Return the description of a result; without one, its label is the key."""
     return Description(label=key) if result is None or result.about is None else result.about
-
-
-def of_metric(comparison: Comparison, metric: str) -> Description:
-    """Return the description of a metric of a comparison."""
-    return comparison.about.get(metric) or Description(label=metric)
-
-
-def metric_label(comparison: Comparison, metric: str) -> str:
-    """Return what a metric of a comparison is called."""
-    return of_metric(comparison, metric).label
 
 
 def side(entry: Compared) -> str:

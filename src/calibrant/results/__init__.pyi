@@ -101,12 +101,11 @@ from calibrant.results.selective import (
     RiskStep as RiskStep,
 )
 from calibrant.results.assessment import Verdict as Verdict, state as state
-from calibrant.results.words.metrics import (
+from calibrant.results.words.comparisons import (
     bandwidth_in_words as bandwidth_in_words,
-    known_limits as known_limits,
     limits_in_words as limits_in_words,
     missing_differences as missing_differences,
-    missing_limits as missing_limits,
     rule_in_words as rule_in_words,
 )
+from calibrant.results.words.metrics import known_limits as known_limits, missing_limits as missing_limits
 from calibrant.results.records import as_record as as_record, to_frame as to_frame

@@ -145,8 +145,7 @@ def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Calla
 
 def print_result(result: "ExperimentResult") -> None:
     """Print the values of every pipeline, seed after seed, with stars for differences from the baseline."""
-    from calibrant.report.experiment import rule
-    from calibrant.results import limits_in_words
+    from calibrant.results.words.comparisons import judged_in_words, limits_in_words
 
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
         words = f"{count(comparison.n_samples)} test rows"
@@ -156,13 +155,13 @@ def print_result(result: "ExperimentResult") -> None:
     first = result.comparisons[0]
     note = (
         f"* the {percent(first.level)} interval of the difference from {first.baseline} excludes 0, ** also after "
-        f"Holm's adjustment for the pipelines; {limits_in_words(first, 'test rows')}. {rule(first)}"
+        f"Holm's adjustment for the pipelines; {limits_in_words(first, 'test rows')}. {judged_in_words(first)}"
     )
     show.print_lines(["", note.rstrip()])
 
 
 def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
-    from calibrant.report.experiment import stars
+    from calibrant.results.words.comparisons import stars
 
     lines = []
     for model in comparison.models:

@@ -18,8 +18,6 @@ from calibrant.lab.experiment.plan import Plan, make_plan
 from calibrant.lab.experiment.read import read_stored
 from calibrant.lab.experiment.summary import as_comparison, revive
 from calibrant.lab.store import Store, unpack
-from calibrant.report.experiment import rule, stars
-from calibrant.report.tables import metric_label
 from calibrant.results import (
     Compared,
     Comparison,
@@ -34,6 +32,7 @@ from calibrant.results import (
     as_record,
     known_limits,
 )
+from calibrant.results.words.comparisons import judged_in_words, metric_label, stars
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -214,7 +213,7 @@ def _about(result: ExperimentResult) -> list[str]:
         "Holm's adjustment for the number of pipelines. In brackets: limits, where a valid method is known. KDE "
         "bandwidths were chosen on the calibration rows."
     )
-    return [f"{words} {_plain(rule(first))}".rstrip()]
+    return [f"{words} {_plain(judged_in_words(first))}".rstrip()]
 
 
 def _row(cells: Sequence[str]) -> str:

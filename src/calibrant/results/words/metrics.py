@@ -1,4 +1,4 @@
-"""Sentences about metrics and comparisons: what values and limits rest on, and why there are none."""
+"""Sentences about metrics: what values and limits rest on, and why there are none."""
 
 import math
 from collections.abc import Callable, Collection, Iterable
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from calibrant._border.numerals import count, counted, percent
 
 if TYPE_CHECKING:
-    from calibrant.results.comparison import Comparison, Difference, Interval
+    from calibrant.results.comparison import Difference, Interval
     from calibrant.results.estimate import Estimate
     from calibrant.results.forecasts import ForecastAssessment
 
@@ -43,13 +43,6 @@ ZERO_ANYWAY = "0 whatever is observed, as no two rows share a bin"
 def why_without_value(estimate: "Estimate") -> str:
     """Return why an estimate has no value; empty if it has one."""
     return next((why for detail, why in WITHOUT_VALUE.items() if estimate.details.get(detail)), "")
-
-
-PERCENTILES = (
-    "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
-    "true one in 1 to 100 of 100 simulated data sets, of log loss and Brier score in 66 to 96 (docs/coverage.md)"
-)
-"""Simulated coverage of percentiles of paired differences, from the smallest to the largest share of any setting."""
 
 
 def cautions(named: "Iterable[tuple[str, Estimate]]") -> list[str]:
@@ -151,21 +144,6 @@ def missing_limits(results: "Iterable[tuple[str, Interval | Difference | None]]"
     return {reason: [*names] for reason, names in found.items()}
 
 
-def missing_differences(comparison: "Comparison", named: Callable[[str], str] = str) -> dict[str, list[str]]:
-    """Return, for each reason, the metrics whose difference has no limits, with the models if not all are concerned.
-
-    `named` writes the name of a metric.
-    """
-    others = [model for model in comparison.models if model != comparison.baseline]
-    found: dict[str, list[str]] = {}
-    for metric in comparison.metrics:
-        by_model = ((model, comparison.entry(model, metric).difference) for model in others)
-        for reason, models in missing_limits(by_model).items():
-            which = "" if models == others else f" of {' and '.join(models)}"
-            found.setdefault(reason, []).append(named(metric) + which)
-    return found
-
-
 CALIBRATED = "95 of 100 data sets of a calibrated model"
 """The data sets that a range by chance describes, in words."""
 
@@ -184,49 +162,6 @@ def chance_in_words(result: "Interval | None", written: Callable[[float], str]) 
         return ""
     low, high = result.null
     return f"up to {written(high)}" if low in (0.0, -math.inf) else f"{written(low)} to {written(high)}"
-
-
-def rule_in_words(comparison: "Comparison") -> str:
-    """Say how far the rule for judging differences can be trusted; an empty text for the valid rule."""
-    return PERCENTILES if comparison.rule == "percentile" else ""
-
-
-def limits_in_words(comparison: "Comparison", drawn: str = "rows", named: Callable[[str], str] = str) -> str:
-    """Say how the limits of differences were computed: by formulas, or by bootstrap samples of `drawn`.
-
-    `named` writes the name of a metric.
-
-    Examples
-    --------
-    >>> from calibrant import Predictions, compare
-    >>> vague = Predictions([0.6, 0.6, 0.4, 0.4] * 10, labels=[1, 1, 0, 0] * 10)
-    >>> sharp = Predictions([0.9, 0.8, 0.2, 0.1] * 10, labels=[1, 1, 0, 0] * 10)
-    >>> limits_in_words(compare({"vague": vague, "sharp": sharp}, ["brier"]))
-    'intervals by formulas for paired rows'
-    """
-    found = ((entry.metric, entry.difference) for entry in comparison.entries)
-    methods = {metric: one.method for metric, one in found if one is not None and known_limits(one)}
-    resampled = [named(metric) for metric, method in methods.items() if method == "percentile"]
-    samples = f"{count(comparison.n_resamples)} bootstrap samples of {drawn}"
-    if not resampled:
-        return f"intervals by formulas for paired {drawn}"
-    if len(resampled) == len(methods):
-        return f"intervals by {samples}"
-    return f"intervals by formulas for paired {drawn}, of {', '.join(resampled)} by {samples}"
-
-
-def bandwidth_in_words(comparison: "Comparison", named: Callable[[str], str] = str) -> str:
-    """Say which metrics use the bandwidth of the baseline for all models.
-
-    Examples
-    --------
-    >>> from calibrant import Predictions, compare
-    >>> p = Predictions([0.6, 0.7, 0.4, 0.3] * 10, labels=[1, 1, 0, 0] * 10)
-    >>> bandwidth_in_words(compare({"one": p, "other": p}, ["brier", "kde-ece"]))
-    'kde-ece: with one bandwidth for all models, that of one'
-    """
-    shared = ", ".join(map(named, comparison.one_bandwidth))
-    return f"{shared}: with one bandwidth for all models, that of {comparison.baseline}" if shared else ""
 
 
 class Limited(Protocol):
