@@ -21,6 +21,7 @@ from calibrant.groups.columns import Levels
 from calibrant.groups.evidence import ClusteredRows, IndependentRows
 from calibrant.groups.rows import Rows
 from calibrant.groups.tree import ResidualTree
+from group_cases import logistic
 from naming import each
 from properties import examples
 
@@ -118,6 +119,7 @@ def test_groups_need_effective_numbers_of_rows_and_of_the_rarer_outcome():
 
 
 def test_sums_over_clusters_are_those_of_loops():
+    """The variance is the sum of squares, but at least that of rows with the correlation of all rows of a cluster."""
     rng = np.random.default_rng(2)
     n = 300
     probs = rng.uniform(0.1, 0.9, n)
@@ -126,14 +128,46 @@ def test_sums_over_clusters_are_those_of_loops():
     combination = list(combinations_of(grid_of([codes]), Sizes([rows], 10), 1))[1]
     evidence = ClusteredRows(rows, clusters)
     sums = evidence.sums(combination)
+    spread = np.sqrt(rows.variances)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j and clusters[i] == clusters[j]]
+    shared = sum(rows.residuals[i] * rows.residuals[j] for i, j in pairs) + sum(rows.residuals**2 - rows.variances)
+    correlation = max(0.0, shared / sum(spread[i] * spread[j] for i, j in pairs))
     for place, ((_, level),) in enumerate(combination.cells):
         own = [sum(rows.residuals[i] for i in range(n) if clusters[i] == c and codes[i] == level) for c in range(40)]
-        assert sums.variances[place] == pytest.approx(sum(r * r for r in own))
+        among = sum(spread[i] * spread[j] for i, j in pairs if codes[i] == level == codes[j])
+        least = sum(rows.variances[codes == level]) + correlation * among
+        variance = max(sum(r * r for r in own), least)
+        assert sums.variances[place] == pytest.approx(variance)
         assert sums.residuals[place] == pytest.approx(sum(own))
-        error, mass = np.sqrt(sum(r * r for r in own)), sum(rows.weights[codes == level])
+        error, mass = np.sqrt(variance), sum(rows.weights[codes == level])
         assert evidence.pvalue(codes == level) == pytest.approx(2 * norm.sf(abs(sum(own)) / error))
         limits = norm.interval(0.99, sum(own) / mass, error / mass)
         assert evidence.limits(codes == level, 0.01) == pytest.approx(limits)
+
+
+def test_no_rare_event_in_a_group_of_clusters_is_less_likely_than_its_pvalue():
+    """No event among 300 rows of 2 % has the probability 0.0023; the sum of squares alone gives less than 1e-60."""
+    rows = Rows(np.full(300, 0.02), np.zeros(300), np.ones(300))
+    everything = np.ones(300, dtype=bool)
+    assert ClusteredRows(rows, np.arange(300)).pvalue(everything) >= 2 * 0.98**300
+    assert ClusteredRows(rows, np.arange(300) // 3).pvalue(everything) >= 2 * 0.98**300
+
+
+@pytest.mark.parametrize(
+    ("factor", "shift", "spread"),
+    [(3.0, 0.0, 0.0), (3.0, 0.8, 0.0), (1.0, 0.8, 1.0)],
+    ids=["over-confident", "over-confident and shifted", "weights"],
+)
+def test_limits_of_a_group_miss_no_more_often_than_they_say(factor, shift, spread):
+    """Limits by the law of shifted predictions alone miss in 11 % of the data sets."""
+    rng, runs, level, missed = np.random.default_rng(0), 250, 0.05, 0
+    for _ in range(runs):
+        odds, weights = rng.normal(size=250), np.exp(rng.normal(size=250) * spread)
+        probs, truth = logistic(factor * odds), logistic(odds + shift)
+        rows = Rows(probs, (rng.random(250) < truth).astype(float), weights / weights.mean())
+        low, high = IndependentRows(rows).limits(np.ones(250, dtype=bool), level)
+        missed += not low <= np.average(truth - probs, weights=weights) <= high
+    assert missed / runs <= level + 2.6 * np.sqrt(level * (1 - level) / runs)
 
 
 @examples(20)

@@ -127,6 +127,11 @@ class EventSum:
         high = FARTHEST if self.total >= self._most else -_crossing(self._mirrored.upper, at)
         return low, high
 
+    @property
+    def curvature(self) -> float:
+        """The variance of T under the shift that makes t its mean."""
+        return self._saddle[2]
+
     @cached_property
     def _mirrored(self) -> "EventSum":
         return EventSum(1 - self.probs, self.weights, self._most - self.total)

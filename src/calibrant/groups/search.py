@@ -70,8 +70,9 @@ class GroupSearch:
     feature may be computed from the members. The worth of a fix is the decrease of the CRPS.
 
     Limits of a group's size account for the selection of the groups that were found: with R of m found, each has the
-    level 1 - R alpha / m, so that the expected share of limits that miss is at most alpha (Benjamini and Yekutieli),
-    and none includes 0.
+    level 1 - R alpha / m, so that the expected share of limits that miss is at most alpha (Benjamini and Yekutieli).
+    They include 0 only if the events scatter more than predicted, as around over-confident predictions, or rows have
+    weights: the predictions are then off, but not certainly in one direction.
 
     References
     ----------
