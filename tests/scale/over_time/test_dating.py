@@ -176,3 +176,14 @@ def test_the_page_and_the_record_tell_the_same_story():
     assert (shown["Changed from"], shown["Passed after"], shown["Predictions were"]) == ("day 06", "day 06", "too high")
     assert (record["change"]["until"], record["change"]["after"]["name"]) == ("day 06", "day 07")
     assert record["change"]["repair"]["name"] == "none"
+
+
+@pytest.mark.parametrize("n_later", [100, 200, 300])
+def test_a_change_does_not_begin_with_days_after_which_there_are_no_rows(n_later):
+    wrong, right = (
+        Sketch().update([0.5] * 50, [0, 0, 0, 0, 1] * 10),
+        Sketch().update([0.5] * n_later, [0, 1] * (n_later // 2)),
+    )
+    found = Watch()({"1": wrong, "2": right, "3": Sketch(), "4": Sketch()})
+    assert (found.change.since, found.change.latest, found.change.until) == ("1", "2", None)
+    assert found.change.n_samples == 50 + n_later

@@ -50,6 +50,7 @@ def date_change(stream: Stream, alarm: int, peak: int) -> When:
     The change has passed if the posterior probability of the second case is at least 95%. Days without rows have B = 1
     and do not raise it. The last day of the change is then :math:`\hat e`, and otherwise T. The first day is the s with
     the largest :math:`L(s, e)` for this last day e, and the range has 95% of the posterior distribution of s, given e.
+    Days after which there are no rows are left out of both.
     """
     factors = stream.log_factors(peak)
     last = len(factors) - 1
@@ -61,7 +62,8 @@ def date_change(stream: Stream, alarm: int, peak: int) -> When:
         other = float(stream.anew(likeliest + 1, FirstDay()).log_e[-1])
         lasts = float(posterior(np.array([ends[last], ended + other, ended]))[:2].sum())
         until = likeliest if lasts <= 1 - SURE else last
-    likelihoods = begun(factors[: until + 1])
+    seen = 1 + max(day for day in range(until + 1) if len(stream.days[day].count))
+    likelihoods = begun(factors[: until + 1])[:seen]
     shares = posterior(likelihoods)
     order = np.argsort(-shares, kind="stable")
     likely = order[: 1 + int(np.searchsorted(np.cumsum(shares[order]), SURE))]
