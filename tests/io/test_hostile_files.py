@@ -96,6 +96,7 @@ def test_missing_and_unknown_columns_are_told_with_what_was_found(tmp_path):
         ("a.gz", HEADER.encode() + GOOD.encode(), "extension .gz of gzip-compressed CSV, but its content is CSV"),
         ("a.parquet", JUNK, "unknown binary data although its extension is .parquet"),
         ("a.pkl", b"\x80\x04\x95abc", "a Python pickle, which is never loaded"),
+        ("a.sketch", b"calibrant sketch\x03\x00", "a sketch, which has no rows. Name the files that it was made from"),
         ("a.json", b'[{"label": 0}]', "its content is a JSON array"),
         ("a.dat", b"<!DOCTYPE html>", "HTML or XML"),
         ("a.zst", b"\x28\xb5\x2f\xfdabc", "compressed with zstd"),

@@ -210,6 +210,16 @@ class TestMetrics:
         assert note == "No interval of known coverage for ECE: why."
         assert note in render_html(shown)
 
+    def test_limits_that_one_model_lacks_are_said_to_be_those_of_that_model(self):
+        """Below a table with limits of the other model, "no interval for NLL" would deny what is shown."""
+        nothing = self.limits("NLL()", low=None, high=None, method="none", reason="why")
+        without = assessment(metrics={"nll": 0.05}, intervals={"nll": nothing})
+        known = assessment(metrics={"nll": 0.05}, intervals={"nll": self.limits("NLL()")})
+        (note,) = metrics.metric_notes(series_of({"a": without, "b": known}))
+        assert note == "a: no interval of known coverage for Log loss (NLL): why."
+        (note,) = metrics.metric_notes(series_of({"a": without, "b": without}))
+        assert note == "No interval of known coverage for Log loss (NLL): why."
+
     def test_metrics_that_are_not_shown_at_first_are_counted_in_notes(self):
         nothing = self.limits("SKCE()", low=None, high=None, method="none", reason="why")
         for others, words in ((["kce"], "; KCE"), (["kce", "mmce"], " and 2 others")):

@@ -40,6 +40,8 @@ _FOREIGN: dict[tuple[bytes, ...], str] = {
     "can run code. Save the arrays with numpy.savez.",
     (b"\x89HDF",): "HDF5. Save the columns as CSV, Parquet or NPZ.",
     (b"[",): "a JSON array. Write one object per line (JSON Lines), or save the columns as CSV, Parquet or NPZ.",
+    (b"calibrant sketch", b"calibrant groups"): "a sketch, which has no rows. Name the files that it was made from, or "
+    "use a command that takes sketches: evaluate, report, fit, compare, watch.",
     (b"<",): "HTML or XML. Was an error page downloaded in place of the file?",
 }
 

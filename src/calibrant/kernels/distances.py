@@ -146,7 +146,7 @@ def median_distance(distance: Distance, points: Points) -> float:
     positive = positive[positive > least]
     fallback = float(np.median(positive)) if len(positive) else 1.0
     warnings.warn(
-        f"the median distance of {n} predictions is 0, so the lengthscale is {significant(fallback, 4)}, "
+        f"the median distance of {n} predictions is 0, so kernels have the lengthscale {significant(fallback, 4)}, "
         f"{'the median of the positive distances' if len(positive) else 'because no distance is positive'}.",
         DataWarning,
         stacklevel=2,

@@ -138,16 +138,26 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
     for s in series:
         named = [(of_result(estimate, key).label, estimate) for key, estimate in s.assessment.metrics.items()]
         notes += [f"{s.label}: {note}." for note in (*infinity_caveats(named), *fit_caveats(named))]
+    of_models: dict[str, list[str]] = {}
     for s in series:
-        for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
-            principal = [key for key in keys if key in first]
-            shown = principal if principal and len(keys) > len(principal) + 1 else keys
-            labels = "; ".join(of_result(s.assessment.metrics[key], key).label for key in shown)
-            rest = len(keys) - len(shown)
-            others = f" and {counted(rest, 'other')}" if rest else ""
-            notes.append(f"No interval of known coverage for {labels}{others}: {reason}.")
-        notes += _of_forecasts(s)
+        for note in (*_without_limits(s, first), *_of_forecasts(s)):
+            of_models.setdefault(note, []).append(s.label)
+    for note, models in of_models.items():  # What holds for some models names them.
+        notes.append(capital(note) if len(models) == len(series) else f"{', '.join(models)}: {note}")
     return list(dict.fromkeys(notes))
+
+
+def _without_limits(series: AnySeries, first: set[str]) -> list[str]:
+    """Say which metrics have no limits, and why."""
+    notes, metrics = [], series.assessment.metrics
+    for reason, keys in missing_limits((key, series.limits.get(key)) for key in metrics).items():
+        principal = [key for key in keys if key in first]
+        shown = principal if principal and len(keys) > len(principal) + 1 else keys
+        labels = "; ".join(of_result(metrics[key], key).label for key in shown)
+        rest = len(keys) - len(shown)
+        others = f" and {counted(rest, 'other')}" if rest else ""
+        notes.append(f"no interval of known coverage for {labels}{others}: {reason}.")
+    return notes
 
 
 def _of_forecasts(series: AnySeries) -> list[str]:
@@ -156,4 +166,4 @@ def _of_forecasts(series: AnySeries) -> list[str]:
     if not isinstance(found, ForecastAssessment):
         return []
     said = forecast_notes(found, found.metrics, lambda key: of_result(found.metrics[key], key).label)
-    return [f"{capital(words)}." for words in said]
+    return [f"{words}." for words in said]

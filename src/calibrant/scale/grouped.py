@@ -18,7 +18,7 @@ from calibrant._border.text import quoted
 from calibrant._border.types import IntArray
 from calibrant.binning.cells.line import COLUMNS
 from calibrant.binning.cells.weights import ONE, normalised, of_ones
-from calibrant.exceptions import InputError
+from calibrant.exceptions import FileError, InputError
 from calibrant.resampling.bootstrap import group_rows
 from calibrant.results import Assessment
 from calibrant.scale.batch import Counters
@@ -219,10 +219,10 @@ def write_sketch(sketch: Sketch | GroupedSketch, path: str | os.PathLike[str]) -
 
 
 def read_sketch(path: str | os.PathLike[str]) -> Sketch | GroupedSketch:
-    """Return the sketch in a file: a `Sketch` or, of groups, a `GroupedSketch`."""
+    """Return the sketch in a file: a `Sketch` or, of groups, a `GroupedSketch`; a damaged file is a `FileError`."""
     with open_regular(path) as file:
         data = file.handle.read()
         try:
             return (GroupedSketch if data.startswith(MAGIC) else Sketch).from_bytes(data)
         except InputError as error:
-            raise InputError(f"{file.name}: {error}") from error
+            raise FileError(f"{file.name}: {error}") from error

@@ -93,7 +93,7 @@ def test_the_page_is_written(folders, tmp_path, capsys):
         (["watch"], 2, "must name at least one day"),
         (["watch", "{empty}"], 2, "must name at least one day, but holds none"),
         (["watch", "{empty}/no.sketch"], 3, "no.sketch"),
-        (["watch", "{bad}"], 2, "damaged"),
+        (["watch", "{bad}"], 3, "damaged"),
         (["watch", "{calm}", "{changed}"], 2, "day 1 occurs twice"),
         (["watch", "{calm}", "--alpha", "0"], 2, "alpha must be"),
         (["watch", "{calm}", "--out", "x.txt"], 2, "must end in .html"),

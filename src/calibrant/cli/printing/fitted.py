@@ -20,7 +20,7 @@ from calibrant.exceptions import DataWarning
 from calibrant.forecasts import Distribution, Forecasts
 
 OPTIMISTIC = (
-    'Both columns are computed on the rows that the calibrator was fitted on, so "after" is too optimistic. Apply it '
+    'Both are computed on the rows that the calibrator was fitted on, so "after" is too optimistic. Apply it '
     "to other rows and evaluate those."
 )
 
