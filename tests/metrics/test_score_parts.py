@@ -231,6 +231,12 @@ def test_other_bad_arguments_are_refused():
             metric(bins="ten")
 
 
+def test_data_in_place_of_settings_is_told_where_it_belongs():
+    for data in ([0, 1], np.array([0.2, 0.9]), SMALL):
+        with pytest.raises(TypeError, match=r"Settings come first, data when called: ECE\(bins=15\)\(y_true, y_prob\)"):
+            ECE(data)
+
+
 def test_the_refinement_loss_names_its_score():
     assert Refinement().about().label == "Refinement loss"
     about = Refinement("log").about()

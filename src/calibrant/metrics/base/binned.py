@@ -1,7 +1,7 @@
 """Base class of metrics that compare predictions and frequencies in bins."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import ClassVar
 
 import numpy as np
@@ -110,9 +110,10 @@ def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binnin
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         return kind(int(bins))
     if not isinstance(bins, Binning):
-        raise TypeError(
-            f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), or a number of bins, but is {bins!r}."
-        )
+        required = "bins must be a Binning such as EqualWidth(15) or EqualMass(15), or a number of bins"
+        if isinstance(bins, Sized) and not isinstance(bins, str):
+            raise TypeError(f"{required}. Settings come first, data when called: ECE(bins=15)(y_true, y_prob).")
+        raise TypeError(f"{required}, but is {bins!r}.")
     return bins
 
 
