@@ -36,12 +36,10 @@ MODULES = (
     "lab.training",
 )
 _SHARED = """
-as_smoothing bin_totals check_writable default_lengthscale difference_limits favours has_range joint_bin_totals
-known_interval known_limits method_for missing_differences missing_limits percentiles column_names printable
-read_column rule_in_words state target_deviation target_discrepancy target_kernel why_not write_atomically write_text
-join Affordable BinaryTest Bins Binning Cells CheckedValue ClassSummary Counters CurveLine DifferenceLimits Distance
-Distribution JointKernel Kernel Limits METHODS Method Pipeline PipelineCurves Profile RadialKernel SeedSummary
-SimplexBinning StepStatus
+as_smoothing check_writable default_lengthscale favours known_limits missing_differences missing_limits column_names
+printable read_column rule_in_words state target_deviation target_discrepancy target_kernel write_atomically
+write_text join Affordable BinaryTest Bins Binning Cells CheckedValue ClassSummary Counters CurveLine Distance
+Distribution JointKernel Kernel Pipeline PipelineCurves Profile RadialKernel SeedSummary SimplexBinning StepStatus
 """
 PLUMBING = frozenset(_SHARED.split())
 """What modules of the package share with each other: importable, not promised, and not in the reference."""

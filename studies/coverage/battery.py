@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.assessment.comparison import compare
-from calibrant.intervals import METHODS, method_for
+from calibrant.intervals.methods import METHODS, method_for
 from calibrant.intervals.requirements import FEWEST_PAIRED
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (

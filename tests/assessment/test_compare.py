@@ -10,9 +10,8 @@ from scipy.stats import t
 from calibrant import Forecasts, InputError, Normal, Predictions
 from calibrant.assessment.comparison import DEFAULT_METRICS, compare
 from calibrant.hypotest import holm
-from calibrant.intervals import percentiles
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.differences import around
+from calibrant.intervals.differences import around, percentiles
 from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge, KdeECE
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import as_record, bandwidth_in_words, rule_in_words

@@ -12,11 +12,12 @@ from scipy.stats import beta, binom, binomtest, bootstrap, norm
 from calibrant import DataWarning, Forecasts, InputError, Normal, Predictions
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.curves import bands
-from calibrant.intervals import METHODS, interval, known_interval, method_for, why_not
+from calibrant.intervals import interval
 from calibrant.intervals.debiased import _of_roots, _upper, debiased_difference
 from calibrant.intervals.kernel import _expected_squares
 from calibrant.intervals.limits import Limits, PairLaw
 from calibrant.intervals.means import N_REDRAWS, _redrawn, _with_expected
+from calibrant.intervals.methods import METHODS, known_interval, method_for, why_not
 from calibrant.intervals.requirements import UNEQUAL
 from calibrant.intervals.squared_gaps import are_filled, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel

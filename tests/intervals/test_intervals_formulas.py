@@ -12,9 +12,10 @@ from scipy.special import expit, logit
 from scipy.stats import norm, t
 
 from calibrant import InputError, Predictions
-from calibrant.intervals import METHODS, interval, why_not
+from calibrant.intervals import interval
 from calibrant.intervals.differences import Pair, difference_limits
 from calibrant.intervals.means import N_REDRAWS, hall_laws
+from calibrant.intervals.methods import METHODS, why_not
 from calibrant.intervals.requirements import ONE_OUTCOME, SEPARATED
 from calibrant.intervals.sandwich import influence_difference, influence_law
 from calibrant.intervals.student import StudentLaw, law_of_sum

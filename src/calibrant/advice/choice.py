@@ -7,8 +7,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.assessment.model_differences import results_of
-from calibrant.intervals import DifferenceLimits, percentiles
-from calibrant.intervals.differences import by_law
+from calibrant.intervals.differences import DifferenceLimits, by_law, percentiles
 from calibrant.intervals.means import hall_laws
 from calibrant.metrics.scores import weighted_means
 from calibrant.resampling.bootstrap import Bootstrap

@@ -11,8 +11,16 @@ import numpy as np
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import Evaluator, FloatArray, Progress, RowIndex
 from calibrant.hypotest import holm
-from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
-from calibrant.intervals.differences import NO_VALUE, Pair, around, unknown_difference
+from calibrant.intervals.differences import (
+    NO_VALUE,
+    DifferenceLimits,
+    Pair,
+    around,
+    difference_limits,
+    percentiles,
+    unknown_difference,
+)
+from calibrant.intervals.methods import known_interval
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap

@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.threads import in_order
 from calibrant.assessment.many_rows import summarised
 from calibrant.assessment.size import NO_RESAMPLING
-from calibrant.intervals import has_range
+from calibrant.intervals.by_chance import has_range
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.base.lift import Lift
 from calibrant.predictions import Predictions

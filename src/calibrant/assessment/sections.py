@@ -15,7 +15,7 @@ from calibrant.assessment.work import Fields, Work, measured
 from calibrant.curves.view import binary_view
 from calibrant.exceptions import InputError
 from calibrant.hypotest.multiple import holm
-from calibrant.intervals import known_interval
+from calibrant.intervals.methods import known_interval
 from calibrant.metrics import ECE, METRICS, SKCE, decompose
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment, ClassSummary, Interval, TestResult

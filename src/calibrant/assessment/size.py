@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.hypotest import ConsistencyTest
-from calibrant.intervals import known_interval
+from calibrant.intervals.methods import known_interval
 from calibrant.metrics import METRICS
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap

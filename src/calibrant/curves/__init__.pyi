@@ -1,5 +1,4 @@
 from calibrant.curves.binned import reliability_curve as reliability_curve
-from calibrant.binning.sums import bin_totals as bin_totals, joint_bin_totals as joint_bin_totals
 from calibrant.curves.classwise import classwise_curves as classwise_curves
 from calibrant.curves.cumulative import cumulative_curve as cumulative_curve
 from calibrant.curves.display import ReliabilityDisplay as ReliabilityDisplay

@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit, normal_quantile
 from calibrant.decisions.cells import Cells
 from calibrant.decisions.curve import binary_predictions, check_same_rows, check_settings
-from calibrant.intervals import why_not
+from calibrant.intervals.methods import why_not
 from calibrant.metrics import CoxIntercept, CoxSlope
 from calibrant.metrics.costs import Costs, ExpectedCost, check_threshold
 from calibrant.predictions import Predictions

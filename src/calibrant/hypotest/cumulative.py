@@ -39,14 +39,12 @@ class ECCETest(BinaryTest):
     Parameters
     ----------
     statistic : {"mad", "range"}, default="mad"
-        "mad": the largest absolute value that the running sum reaches (Kolmogorov and Smirnov). "range": the largest
-        value minus the smallest (Kuiper), which is the largest net error of the predictions in any interval of them.
+        How far the running sum goes, as in `ECCE`: its largest absolute value (Kolmogorov and Smirnov), or its largest
+        value minus its smallest (Kuiper).
 
     Notes
     -----
-    In ascending order of the predictions, and with equal predictions pooled, :math:`C_0 = 0` and
-    :math:`C_k = \sum_{j \le k} w_j (y_j - p_j) / \sum_j w_j`. The estimate is :math:`\max_k |C_k|` or
-    :math:`\max_k C_k - \min_k C_k`, and the statistic the estimate divided by
+    The estimate is that of `ECCE`, from the running sum :math:`C_k`, and the statistic is the estimate divided by
 
     .. math:: \sigma = \sqrt{\textstyle\sum_j w_j^2 p_j (1 - p_j)} \Big/ \textstyle\sum_j w_j,
 

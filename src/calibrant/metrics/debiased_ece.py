@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import bin_totals, joint_bin_totals
-from calibrant.metrics.base.binned import LEAST_PAIRS, as_binning, bin_ratio, bins_used
+from calibrant.metrics.base.binned import LEAST_PAIRS, as_binning, bin_ratio, bins_used, rooted
 from calibrant.metrics.base.counted import BinnedCells, CountedMetric
 from calibrant.metrics.base.metric import Metric, relative
 from calibrant.predictions import Predictions
@@ -60,12 +60,12 @@ class DebiasedECE(Metric):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
         squared = self._prepare_squared(predictions)
-        return lambda weights: self._root(squared(weights))
+        return lambda weights: rooted(squared(weights))
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
-        return float(self._root(self._squared(data)))
+        return float(rooted(self._squared(data)))
 
     def prepare_events(self, view: Predictions) -> Evaluator:
         """Return the map from events, (n, B), to B values: only the frequencies change."""
@@ -75,7 +75,7 @@ class DebiasedECE(Metric):
         predicted = bin_totals(cut, view.positive)(weights)
         hits = bin_totals(cut, weights[:, 0])
         total = weights.sum(axis=0)
-        return lambda events: self._root(_squared(total, mass, squares, predicted, hits(events)))
+        return lambda events: rooted(_squared(total, mass, squares, predicted, hits(events)))
 
     def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows, (C, B), to B values."""
@@ -84,9 +84,7 @@ class DebiasedECE(Metric):
             return None
         weights, hits, total = rows.weights, rows.sums(rows.weights), np.array(rows.total)
         mass, squares, predicted = (rows.totals(part) for part in (weights, weights**2, weights * rows.cells.probs))
-        return CountedMetric(
-            rows.cells, lambda counts: self._root(_squared(total, mass, squares, predicted, hits(counts)))
-        )
+        return CountedMetric(rows.cells, lambda counts: rooted(_squared(total, mass, squares, predicted, hits(counts))))
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the number of bins that hold weight, and D with its sign."""
@@ -113,10 +111,6 @@ class DebiasedECE(Metric):
             return _squared(weights.sum(axis=0), mass, count(view.squares(weights)), predicted, hits)
 
         return evaluate
-
-    @staticmethod
-    def _root(squared: FloatArray) -> FloatArray:
-        return np.sqrt(np.maximum(squared, 0.0))
 
 
 def _squared(

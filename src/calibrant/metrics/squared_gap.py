@@ -10,7 +10,7 @@ from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.class_sums import ClassEvents, class_sums
 from calibrant.binning.sums import column_totals, joint_bin_totals
-from calibrant.metrics.base.binned import LEAST_PAIRS, as_binning
+from calibrant.metrics.base.binned import LEAST_PAIRS, as_binning, rooted
 from calibrant.metrics.base.counted import BinnedCells, CountedMetric
 from calibrant.metrics.base.lift import Lift
 from calibrant.metrics.base.metric import Metric, relative
@@ -202,30 +202,32 @@ class Root(Lift):
 
     def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
-        return float(_root(self.metric.value(data)))
+        return float(rooted(self.metric.value(data)))
 
     def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details, which hold its square: nothing is computed twice."""
         self.check(data)
         squared = self.metric.describe(data)
-        roots = {name: float(_root(value)) for name, value in squared.details.get("classes", {}).items()}
+        roots = {name: float(rooted(value)) for name, value in squared.details.get("classes", {}).items()}
         details = {**squared.details, **({"classes": roots} if roots else {}), "squared": squared.value}
-        return Estimate(name=repr(self), value=float(_root(squared.value)), details=details, about=self.about())
+        return Estimate(name=repr(self), value=float(rooted(squared.value)), details=details, about=self.about())
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
         squared = self.metric.prepare(predictions)
-        return lambda weights: _root(squared(weights))
+        return lambda weights: rooted(squared(weights))
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values."""
         squared = self.metric.prepare_labels(predictions)
-        return lambda labels: _root(squared(labels))
+        return lambda labels: rooted(squared(labels))
 
     def prepare_counts(self, predictions: Predictions) -> CountedMetric | None:
         """Return the map from event counts in cells of rows to values, if the metric has one."""
         squared = self.metric.prepare_counts(predictions)
-        return None if squared is None else CountedMetric(squared.cells, lambda counts: _root(squared.evaluate(counts)))
+        return (
+            None if squared is None else CountedMetric(squared.cells, lambda counts: rooted(squared.evaluate(counts)))
+        )
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the square with its sign, and the root of the value of each class."""
@@ -253,7 +255,3 @@ def _mean_square(total: FloatArray, mass: FloatArray, pairs: FloatArray, product
     several = pairs > LEAST_PAIRS * mass**2
     squared = np.divide(products, pairs, out=np.zeros_like(products), where=several)
     return np.asarray((mass * squared).sum(axis=0) / total)
-
-
-def _root(values: FloatArray | float) -> FloatArray:
-    return np.sqrt(np.maximum(values, 0.0))

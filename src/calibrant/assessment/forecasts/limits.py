@@ -7,7 +7,8 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.assessment.size import CONFIDENCE, NO_RESAMPLING
 from calibrant.forecasts import Distribution, Forecasts, Laplace, MvNormal, Normal, Samples
-from calibrant.intervals import has_range, known_interval
+from calibrant.intervals.by_chance import has_range
+from calibrant.intervals.methods import known_interval
 from calibrant.metrics import KCE, SKCE, Metric, QuantileCalibration
 from calibrant.results import Interval
 from calibrant.results.words.metrics import AT_LEAST

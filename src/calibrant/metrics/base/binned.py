@@ -122,6 +122,11 @@ def bins_used(view: Predictions, bins: Binning) -> int:
     return int((bin_sums_of(view, bins)[0] > 0).sum())
 
 
+def rooted(squared: FloatArray | float) -> FloatArray:
+    """Return the root of an estimate of a square, which chance may make negative: then 0."""
+    return np.sqrt(np.maximum(squared, 0.0))
+
+
 def bin_ratio(numerator: FloatArray, mass: FloatArray) -> FloatArray:
     """Divide by the weight of the bin; empty bins give 0."""
     return np.divide(numerator, mass, out=np.zeros_like(numerator), where=mass > 0)
