@@ -499,6 +499,8 @@ def test_names():
     with pytest.raises(InputError, match="There are identity, scale") as error:
         parse_forecast("sigmoidd")
     assert "platt" not in str(error.value)  # A calibrator of classes.
+    with pytest.raises(InputError, match="'IOP-OI' is not one"):  # Ambiguous among calibrators of classes only.
+        parse_forecast("IOP-OI")
     with pytest.raises(KeyError, match="Did you mean"):
         FORECAST_CALIBRATORS["scal"]
     with pytest.raises(TypeError, match="name must be a string"):

@@ -1,6 +1,6 @@
 """Tables of calibrators by name, with alternative spellings and compositions of names."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -44,17 +44,6 @@ SPELLINGS = Spellings(
 """Spellings that are accepted in addition to the names in CALIBRATORS."""
 
 
-def stage_names(name: str, known: Collection[str]) -> list[str]:
-    """Return the stages of a composed name, as names in the table and in order of application.
-
-    Examples
-    --------
-    >>> stage_names("TS→IROvA", ["ts", "irova"])
-    ['ts', 'irova']
-    """
-    return [_stage(part.strip(), name, known) for part in name.replace(ARROW, THEN).split(THEN)]
-
-
 class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
     """A table of functions that build calibrators, by name; a name joined by ">" builds a composition.
 
@@ -62,6 +51,8 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
     ----------
     examples : str
         Example names, for error messages.
+    spellings : Spellings
+        What is accepted in addition to the names.
 
     Examples
     --------
@@ -72,9 +63,9 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
 
     _compose: Callable[..., C]
 
-    def __init__(self, examples: str) -> None:
+    def __init__(self, examples: str, spellings: Spellings) -> None:
         super().__init__()
-        self._examples = examples
+        self._examples, self._spellings = examples, spellings
 
     def fill(self, rows: Mapping[str, Callable[..., C]], compose: Callable[..., C]) -> None:
         """Set the rows, and the function that builds a composition from a list of them."""
@@ -83,7 +74,7 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
 
     def __missing__(self, name: str) -> Callable[..., C]:
         try:
-            builders = [self[stage] for stage in stage_names(str(name), self)]
+            builders = [self[stage] for stage in self._stages(str(name))]
         except InputError as error:
             raise KeyError(*error.args) from None
         return builders[0] if len(builders) == 1 else partial(self._compose, builders)
@@ -92,7 +83,7 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
         """Return the name in the table, or the composition of such names, that any accepted spelling stands for."""
         if not isinstance(name, str):
             raise TypeError(f"name must be a string such as {self._examples}, but is {name!r:.80}.")
-        return THEN.join(stage_names(name, self))
+        return THEN.join(self._stages(name))
 
     def chosen(self, given: Sequence[str] | Mapping[str, C], what: str) -> dict[str, C]:
         """Return calibrators by name: those of a mapping, or a fresh one for each name; `what` is for the message."""
@@ -110,8 +101,33 @@ class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
                 return name
         return ""
 
+    def _stages(self, name: str) -> list[str]:
+        """Return the stages of a composed name, as names in the table and in order of application."""
+        return [self._stage(part.strip(), name) for part in name.replace(ARROW, THEN).split(THEN)]
 
-CALIBRATORS: CalibratorTable["Calibrator"] = CalibratorTable('"ts" or "ts>irova"')
+    def _stage(self, part: str, name: str) -> str:
+        found = self._spellings.find(part, self)
+        if found in self:
+            return found
+        self._refuse_without_order(part)
+        what = f"{part!r} is not one" if part == name else f"{part!r} in {name!r} is not one"
+        close = self._spellings.near(part, self)
+        advice = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"There are {', '.join(self)}."
+        raise InputError(f'a calibrator must have a known name, or several joined by "{THEN}", but {what}. {advice}')
+
+    def _refuse_without_order(self, part: str) -> None:
+        """Refuse two names with a hyphen between them, which do not say which is applied first."""
+        words = part.split("-")
+        for i in range(1, len(words)):
+            one, other = (self._spellings.find("-".join(some), self) for some in (words[:i], words[i:]))
+            if one in self and other in self:
+                raise InputError(
+                    f"{part!r} does not say which is applied first. Write '{one}{THEN}{other}' or "
+                    f"'{other}{THEN}{one}', in order of application."
+                )
+
+
+CALIBRATORS: CalibratorTable["Calibrator"] = CalibratorTable('"ts" or "ts>irova"', SPELLINGS)
 """Every calibrator by its name on the command line; calling the value builds a fresh estimator.
 
 Names joined by ">", such as "ts>irova", build a composition, in order of application. Spellings from papers, such as
@@ -138,26 +154,3 @@ def calibrator_name(name: str) -> str:
     ('irova', 'ts>histogram')
     """
     return CALIBRATORS.full_name(name)
-
-
-def _stage(part: str, name: str, known: Collection[str]) -> str:
-    found = SPELLINGS.find(part, known)
-    if found in known:
-        return found
-    _refuse_without_order(part, known)
-    what = f"{part!r} is not one" if part == name else f"{part!r} in {name!r} is not one"
-    close = SPELLINGS.near(part, known)
-    advice = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"There are {', '.join(known)}."
-    raise InputError(f'a calibrator must have a known name, or several joined by "{THEN}", but {what}. {advice}')
-
-
-def _refuse_without_order(part: str, known: Collection[str]) -> None:
-    """Refuse two names with a hyphen between them, which do not say which is applied first."""
-    words = part.split("-")
-    for i in range(1, len(words)):
-        one, other = (SPELLINGS.find("-".join(some), known) for some in (words[:i], words[i:]))
-        if one in known and other in known:
-            raise InputError(
-                f"{part!r} does not say which is applied first. Write '{one}{THEN}{other}' or '{other}{THEN}{one}', in "
-                "order of application."
-            )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from calibrant._border.spellings import Spellings
 from calibrant._core.progress import told
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee
@@ -101,7 +102,7 @@ class ForecastCompose(ForecastCalibrator):
         return distribution
 
 
-FORECAST_CALIBRATORS: CalibratorTable[ForecastCalibrator] = CalibratorTable('"scale" or "shift-scale>pit"')
+FORECAST_CALIBRATORS: CalibratorTable[ForecastCalibrator] = CalibratorTable('"scale" or "shift-scale>pit"', Spellings())
 """Every calibrator of predictive distributions by its name on the command line; calling the value builds a fresh one.
 
 Names joined by ">", such as "shift-scale>pit", build a composition, in order of application. The rows are in
