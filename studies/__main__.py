@@ -3,9 +3,11 @@
 import signal
 import sys
 from importlib import import_module
-from pathlib import Path
+from pkgutil import iter_modules
 
-NAMES = sorted(path.parent.name for path in Path(__file__).parent.glob("*/command.py"))
+import studies
+
+NAMES = sorted(found.name for found in iter_modules(studies.__path__) if found.name not in ("__main__", "simulations"))
 
 
 def main() -> int:
@@ -16,7 +18,7 @@ def main() -> int:
         return 2
     # Leave through the usual exits, which end the workers too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    study = import_module(f"studies.{name}.command").STUDY
+    study = import_module(f"studies.{name}").STUDY
     return import_module("studies.simulations.command_line").run(study, options)
 
 

@@ -1,4 +1,9 @@
-"""Evidence that confidence limits are right: how often they contain the true value, by simulation, as tables.
+"""Evidence that confidence limits are right: how often they contain the true value, by simulation, as tables."""
 
-Call it as ``python -m studies coverage``. A run that is interrupted continues where it stopped.
-"""
+from studies.coverage import tables
+from studies.coverage.units import plan
+from studies.simulations.command_line import Study
+
+STUDY = Study(
+    "coverage", "Simulate how often confidence limits contain the true value.", plan, tables.write, is_grid=True
+)

@@ -19,8 +19,16 @@ def as_csv(records: Iterable[Mapping[str, object]]) -> str:
 
 def as_markdown(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table."""
-    rows = [heads, ["---"] * len(heads), *lines]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+    return "\n".join([_row(heads), "|" + "---|" * len(heads), *map(_row, lines)]) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def section(title: str, heads: Sequence[str], lines: Iterable[Sequence[str]], words: str = "") -> str:
+    """Return a heading, words if there are any, and a table."""
+    return "\n".join([f"## {title}\n", *([f"{words}\n"] if words else []), as_markdown(heads, lines)])
 
 
 def missing(units: Sequence[Unit]) -> str:

@@ -1,4 +1,7 @@
-"""Evidence that the tests of calibration are right: simulated levels and power, as tables.
+"""Evidence that the tests of calibration are right: simulated levels and power, as tables."""
 
-Call it as ``python -m studies validity``. A run that is interrupted continues where it stopped.
-"""
+from studies.simulations.command_line import Study
+from studies.validity import tables
+from studies.validity.units import plan
+
+STUDY = Study("validity", "Simulate levels and power of the tests of calibration.", plan, tables.write, is_grid=True)

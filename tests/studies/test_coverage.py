@@ -26,9 +26,9 @@ from calibrant.metrics import (
 )
 from naming import each
 from one_process import one_process
+from studies.coverage import STUDY
 from studies.coverage.battery import BATTERY, LEVEL, LIFTED, OwnMethod, Paired
 from studies.coverage.cells import BETAS, CLASSES, SHAPES, SLOPES, Cell, World, simulate
-from studies.coverage.command import STUDY
 from studies.coverage.rows import kept_truths
 from studies.coverage.tables import rows_of
 from studies.coverage.truths import LENGTHSCALES, SKCE_NAMES, Truth, skce_between, true_values

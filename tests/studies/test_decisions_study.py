@@ -4,10 +4,8 @@ from copy import deepcopy
 
 import numpy as np
 
-from studies.decisions import covering, promising
-from studies.decisions.command import plan
+from studies.decisions import covering, plan, promising, write
 from studies.decisions.covering import RARE
-from studies.decisions.tables import write
 
 
 def test_every_part_runs_and_has_its_rows(tmp_path, monkeypatch):

@@ -9,17 +9,17 @@ import pytest
 
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
 from calibrant.lab.store import Store
+from studies import forecast_limits
 from studies.__main__ import main
-from studies.decisions.command import plan as decisions
-from studies.forecast_calibrators.command import plan as forecast_calibrators
-from studies.forecast_calibrators.command import write as write_calibrators
-from studies.forecast_calibrators.worlds import MADE_FOR, left
-from studies.forecast_limits import command as forecast_limits
-from studies.forecast_limits import worlds
-from studies.forecast_tests.command import plan as forecast_tests
-from studies.groups.command import plan as groups
-from studies.groups.worlds import World, categories, numbers
-from studies.over_time.command import plan as over_time
+from studies.decisions import plan as decisions
+from studies.forecast_calibrators import MADE_FOR, left
+from studies.forecast_calibrators import plan as forecast_calibrators
+from studies.forecast_calibrators import write as write_calibrators
+from studies.forecast_tests import plan as forecast_tests
+from studies.groups import World, categories, numbers
+from studies.groups import plan as groups
+from studies.log_score_limits import plan as log_score_limits
+from studies.over_time import plan as over_time
 from studies.simulations.units import Simulation, content, load
 
 
@@ -29,7 +29,7 @@ def test_a_study_is_named_on_the_command_line(monkeypatch, capsys):
         assert main() == 2
         found = capsys.readouterr().err
         assert "coverage, decisions, forecast_calibrators, forecast_groups, forecast_limits, forecast_tests" in found
-        assert "groups, over_time, validity." in found
+        assert "groups, log_score_limits, over_time, validity." in found
 
 
 def draw(world, n, rng):
@@ -48,7 +48,7 @@ def test_a_unit_is_computed_with_its_own_random_numbers_and_read_as_it_was(tmp_p
 
 
 @pytest.mark.parametrize(
-    "plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests, forecast_calibrators]
+    "plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests, forecast_calibrators, log_score_limits]
 )
 def test_every_unit_has_a_file_of_its_own(plan):
     assert len({unit.filename for unit in plan()}) == len(plan())
@@ -67,16 +67,16 @@ def test_every_calibrator_of_forecasts_has_a_line_in_its_study(tmp_path):
 
 
 def test_the_name_of_a_file_is_the_same_in_another_process():
-    code = "from studies.groups.command import plan; print(*(unit.filename for unit in plan()), sep=';')"
+    code = "from studies.groups import plan; print(*(unit.filename for unit in plan()), sep=';')"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.strip().split(";") == [unit.filename for unit in groups()]
 
 
 def test_the_study_of_limits_of_forecasts_has_a_line_for_every_world_and_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(worlds, "N_TRUE", 2000)
-    sets = tuple((n, 1) for n in worlds.SETS)
+    monkeypatch.setattr(forecast_limits, "N_TRUE", 2000)
+    sets = tuple((n, 1) for n in forecast_limits.SETS)
     rng = np.random.default_rng(0)
-    found = {world: worlds.shares(world, sets, rng) for world in worlds.WORLDS}
+    found = {world: forecast_limits.shares(world, sets, rng) for world in forecast_limits.WORLDS}
     forecast_limits.write(tmp_path / "table.txt", found)
     lines = (tmp_path / "table.txt").read_text().splitlines()
     assert lines[1] == "world rows crps log-score pinball interval-score interval-width"
@@ -85,7 +85,7 @@ def test_the_study_of_limits_of_forecasts_has_a_line_for_every_world_and_size(tm
 
 
 @pytest.mark.parametrize(
-    "plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests, forecast_calibrators]
+    "plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests, forecast_calibrators, log_score_limits]
 )
 def test_units_are_keys(plan):
     """The runner keeps what it found by unit."""

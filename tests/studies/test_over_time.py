@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from studies.over_time import comparing, null, watching
-from studies.over_time.tables import write
-from studies.over_time.watching import Shift
+from studies.over_time import runs, write
+from studies.over_time.runs import Shift
 from studies.over_time.worlds import COMMON, RARE
 
 
@@ -18,14 +17,14 @@ def test_worlds_have_the_share_of_events_that_their_names_say():
 def test_every_part_runs_and_has_its_row(tmp_path):
     rng = np.random.default_rng(1)
     big = Shift("shift 2", 2.0, 1.0, "too low")
-    run = watching.one_run(COMMON, big, 500, 11_000, rng)
-    late = watching.one_run(COMMON, big, 500, 11_000, rng, 20_000)
+    run = runs.one_run(COMMON, big, 500, 11_000, rng)
+    late = runs.one_run(COMMON, big, 500, 11_000, rng, 20_000)
     found = {
-        "null 30 %": null.alarms(COMMON, 3, 50, rng),
-        "safe 30 % 500": watching.against_reference(COMMON, 2, 3, (500, 100), rng)._asdict(),
+        "null 30 %": runs.alarms(COMMON, 3, 50, rng),
+        "safe 30 % 500": runs.against_reference(COMMON, 2, 3, (500, 100), rng)._asdict(),
         "power 30 % shift 2": [run, None],
         "reference 20000 30 % shift 2": [late],
-        "compare 30 % none": comparing.rejections(COMMON, 2, 300, rng)._asdict(),
+        "compare 30 % none": runs.rejections(COMMON, 2, 300, rng)._asdict(),
     }
     assert run.delay == 500
     assert run.right

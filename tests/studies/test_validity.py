@@ -20,10 +20,9 @@ from one_process import one_process
 from studies.simulations import command_line
 from studies.simulations.limits import band_width, clopper_pearson, departure
 from studies.simulations.units import load
-from studies.validity import cells
+from studies.validity import STUDY, cells
 from studies.validity.battery import BATTERY
 from studies.validity.cells import DEFECTS, SHAPES, Cell
-from studies.validity.command import STUDY
 from studies.validity.summaries import summarise
 from studies.validity.units import Unit, plan
 

@@ -129,7 +129,7 @@ def test_shares_and_suffixes():
 
 def test_calibrated_streams_rarely_raise_an_alarm_and_shifted_ones_do():
     """400 streams of 150 rows, looked at after each: at most 5% may exceed 20, plus 3.3 standard errors."""
-    from studies.over_time.null import log_factors
+    from studies.over_time.runs import log_factors
     from studies.over_time.worlds import COMMON
 
     rng = np.random.default_rng(5)
@@ -145,7 +145,7 @@ def test_calibrated_streams_rarely_raise_an_alarm_and_shifted_ones_do():
 
 
 def test_the_study_watches_what_the_library_watches():
-    from studies.over_time.null import log_factors
+    from studies.over_time.runs import log_factors
 
     rng = np.random.default_rng(6)
     z = rng.normal(-1, 1, 12)

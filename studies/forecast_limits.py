@@ -1,4 +1,8 @@
-"""Simulated forecasts of several worlds, and how often limits of their scores contain the true value."""
+"""How often limits of scores of forecasts contain the true value."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +12,8 @@ from calibrant.intervals.means import hall_laws
 from calibrant.metrics import CRPS, IntervalScore, IntervalWidth, LogScore, PinballLoss
 from calibrant.metrics.forecasts.metric import ForecastScore
 from calibrant.resampling.bootstrap import Bootstrap
+from studies.simulations.command_line import Study
+from studies.simulations.units import Simulation
 
 METRICS: dict[str, ForecastScore] = {
     "crps": CRPS(),
@@ -54,3 +60,28 @@ def _share(world: str, n: int, sets: int, truth: FloatArray, rng: np.random.Gene
         limits = np.array([law.limits(0.95) for law in hall_laws(rows, f.weights, Bootstrap(1))])
         hits += (limits[:, 0] <= truth) & (truth <= limits[:, 1])
     return [float(share) for share in hits / sets]
+
+
+def plan() -> list[Simulation]:
+    """Return a unit for every world."""
+    return [Simulation(world, shares, (world, tuple(SETS.items())), 1) for world in WORLDS]
+
+
+def write(path: Path, found: Mapping[str, Any]) -> None:
+    """Write a line for every world and number of rows."""
+    lines = [
+        f"{world} {n} {' '.join(f'{share:.3f}' for share in row)}"
+        for world, rows in found.items()
+        for n, row in zip(SETS, rows, strict=True)
+    ]
+    head = ["# python -m studies forecast_limits", f"world rows {' '.join(METRICS)}"]
+    path.write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
+
+
+STUDY = Study(
+    "forecast_limits",
+    "Simulate how often limits of scores of forecasts contain the true value.",
+    plan,
+    write,
+    "coverage/forecast_limits.txt",
+)

@@ -1,1 +1,0 @@
-"""What calibrators of forecasts leave on new rows: coverage, and what the omnibus test still finds."""

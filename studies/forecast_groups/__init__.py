@@ -1,1 +1,0 @@
-"""How often a search for groups of forecasts finds what is off, and what is not."""

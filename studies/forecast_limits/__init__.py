@@ -1,1 +1,0 @@
-"""How often limits of scores of forecasts contain the true value."""
