@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from calibrant import as_record, assess, reliability_curve, to_frame
+from calibrant.calibrators import TemperatureScaling
 from calibrant.metrics import METRICS
 from calibrant.results import (
     Compared,
@@ -90,3 +91,9 @@ def test_a_difference_favours_by_its_limits_and_by_what_is_better():
     assert [side(1, 2, better) for better in ("lower", "higher", "none")] == [-1, 1, 0]
     assert side(-1, 1, "lower") == side(None, None, "lower") == 0
     assert favours(Compared(model="a", metric="m", better="lower", value=1.0)) == 0
+
+
+def test_the_record_of_a_calibrator_is_its_text_which_says_what_it_has_learnt():
+    fitted = TemperatureScaling().fit([0.9, 0.1, 0.8, 0.2, 0.7], [1, 0, 0, 0, 1])
+    assert as_record({"calibrator": fitted}) == {"calibrator": str(fitted)}
+    assert "temperature_" in str(fitted)

@@ -26,7 +26,8 @@ def as_record(result: object) -> Any:
     """
     if type(result) is float:  # Most parts of a result are.
         return result if math.isfinite(result) else str(result)
-    if is_dataclass(result) and not isinstance(result, type):
+    # A calibrator is written as its text, which says what it has learnt; its fields are only its settings.
+    if is_dataclass(result) and not isinstance(result, type) and not hasattr(result, "fit"):
         return {f.name: as_record(getattr(result, f.name)) for f in fields(result)}
     if isinstance(result, Mapping):
         return {str(key): as_record(value) for key, value in result.items()}
