@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from calibrant._border.numerals import counted, number
 from calibrant._border.text import capital
 from calibrant.report.series import AnySeries
-from calibrant.report.tables import limits_text, of_result
+from calibrant.report.tables import ABSENT, limits_text, of_result
 from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
 from calibrant.results.estimate import OF_CLASSES
 from calibrant.results.words.metrics import (
@@ -19,8 +19,6 @@ from calibrant.results.words.metrics import (
     infinity_caveats,
     why_without_value,
 )
-
-ABSENT = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from functools import partial
 from calibrant._border.numerals import count, counted, number, percent, power_of_ten, signed, significant
 from calibrant._border.text import capital, name
 from calibrant.report.page import rendered
+from calibrant.report.tables import ABSENT
 from calibrant.results import WatchedDay, WatchResult
 from calibrant.results.drawing import svg
 from calibrant.results.drawing.svg import Element, Scale, element
 from calibrant.results.over_time import WIDE
-
-ABSENT = "\N{EN DASH}"
 
 
 def lead(result: WatchResult) -> str:

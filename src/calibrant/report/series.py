@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
 
 from calibrant._border.numerals import count, counted, percent
 from calibrant._border.text import name
@@ -145,11 +144,9 @@ class ForecastSeries(Marked):
 AnySeries = Series | ForecastSeries
 
 
-AnyAssessments: TypeAlias = Assessment | ForecastAssessment | Mapping[str, Assessment | ForecastAssessment]
-"""What a page shows: one assessment, or several by name."""
-
-
-def series_of(assessments: AnyAssessments) -> Sequence[AnySeries]:
+def series_of(
+    assessments: Assessment | ForecastAssessment | Mapping[str, Assessment | ForecastAssessment],
+) -> Sequence[AnySeries]:
     """Return the assessments in their order, numbered; all must be of the same kind as the first."""
     named = (
         {assessments.name: assessments} if isinstance(assessments, (Assessment, ForecastAssessment)) else assessments

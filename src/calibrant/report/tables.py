@@ -26,6 +26,9 @@ from calibrant.results.assessment import group_verdict, smallest_adjusted
 from calibrant.results.drawing.svg import Element, element
 from calibrant.results.words.metrics import shown_limits
 
+ABSENT = "\N{EN DASH}"
+"""Stands in tables where there is no number."""
+
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:
     """Return the description of a result; without one, its label is the key."""
