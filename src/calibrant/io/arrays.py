@@ -28,6 +28,12 @@ from calibrant.io.sources import Content, Numbers, Source
 
 _BROKEN = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError, tokenize.TokenError)
 
+_FOREIGN = {
+    "[Content_Types].xml": "It looks like an Excel workbook: save the sheet as CSV.",
+    "data.pkl": "It looks like a PyTorch file: save the tensors with numpy.savez.",
+}
+"""What else is a zip archive, by the end of the name of a member."""
+
 
 def read_array(where: str, handle: IO[bytes]) -> NDArray[np.void]:
     """Read one array, which must be the whole content."""
@@ -48,15 +54,12 @@ def read_array(where: str, handle: IO[bytes]) -> NDArray[np.void]:
             "again."
         )
     dtype = values.dtype
-    if not all(_is_usable(dtype[name].base) for name in dtype.names) if dtype.names else not _is_usable(dtype):
+    fields = [dtype[name].base for name in dtype.names] if dtype.names else [dtype]
+    if not all(field.kind in "fiubUS" and field.itemsize for field in fields):
         raise InputError(
             f"{where} must hold numbers, booleans or text, but its type is {printable(dtype.str, CELL_LIMIT)}."
         )
     return _checked(where, values)
-
-
-def _is_usable(dtype: np.dtype[np.generic]) -> bool:
-    return dtype.kind in "fiubUS" and dtype.itemsize > 0
 
 
 def _checked(where: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -127,7 +130,9 @@ class Archive(Arrays):
         self._members = {m.filename.removesuffix(".npy"): m for m in members if m.filename.endswith(".npy")}
         self.names = tuple(self._members)
         if not self.names:
-            raise InputError(f"{file.name} is a zip archive without NumPy arrays in it.{_guess(self.zip.namelist())}")
+            ends = [end for end in _FOREIGN if any(name.endswith(end) for name in self.zip.namelist())]
+            hint = _FOREIGN[ends[0]] if ends else "Write it with numpy.savez."
+            raise InputError(f"{file.name} is a zip archive without NumPy arrays in it. {hint}")
         self.nested = frozenset(filter(self._is_matrix, self.names))
 
     def choose(self, request: Request | ForecastRequest) -> Columns:
@@ -169,14 +174,6 @@ def _check_members(file: OpenFile, members: Sequence[zipfile.ZipInfo]) -> None:
         if problem is not None:
             raise InputError(f"{file.name} holds the member {quoted(member.filename)}, which {problem}.")
     limits.check_bytes(file.name, sum(member.file_size for member in members))
-
-
-def _guess(names: Sequence[str]) -> str:
-    if "[Content_Types].xml" in names:
-        return " It looks like an Excel workbook: save the sheet as CSV."
-    if any(name.endswith("data.pkl") for name in names):
-        return " It looks like a PyTorch file: save the tensors with numpy.savez."
-    return " Write it with numpy.savez."
 
 
 class Structured(Arrays):

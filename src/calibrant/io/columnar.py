@@ -1,19 +1,16 @@
 """Parquet and Arrow IPC files, read by polars once the sizes they declare have been checked."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant._border.files import OpenFile
 from calibrant._border.text import damaged
 from calibrant.io import limits
+from calibrant.io.polars import pl
 from calibrant.io.sniff import Kind
 from calibrant.io.sources import Content
 from calibrant.io.tables import Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class Columnar(Table):
@@ -22,13 +19,13 @@ class Columnar(Table):
     _opened: "pl.LazyFrame | None" = None  # Kept, so that names and types are read once.
 
     def __init__(self, file: OpenFile, kind: Kind) -> None:
-        import polars as pl
-
-        self.file = file
-        self.kind = kind
+        self.file, self.kind, self._content = file, kind, b""
         # A panic of polars is not an Exception; it is caught because only the file can have caused it.
         self.foreign = (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, OSError)
-        self._content = b"" if kind is Kind.PARQUET else self._read_arrow()
+        if kind is Kind.IPC:  # Read into memory: if a memory-mapped file shrinks, the process is killed.
+            limits.check_bytes(file.name, file.size, "holds", "Write it as Parquet, split it")
+            self._content = file.handle.read()
+            limits.check_arrow(file.name, self._content)
         with self.undamaged():
             self.schema = self._scan().collect_schema()
         self.names = tuple(self.schema)
@@ -41,8 +38,6 @@ class Columnar(Table):
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> Content:
         """Read the chosen columns, after a check of their types and sizes."""
-        import polars as pl
-
         if label and _holds(self.schema[label]) not in ("number", "text"):
             raise self._wrong_type(label, "whole numbers, booleans or names")
         every = [name for names in numbers.values() for name in names]
@@ -59,8 +54,6 @@ class Columnar(Table):
 
     def frame(self) -> "pl.DataFrame":
         """Read all columns."""
-        import polars as pl
-
         parts = list(self.batches(self.names, []))
         if not parts:
             raise damaged(self.file.name, self.kind, "it has no rows")
@@ -83,9 +76,6 @@ class Columnar(Table):
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":
         """Return some columns as a lazy frame; without names, one from which names and types can be read."""
-        import polars as pl
-        from polars import selectors  # Unlike pl.col, these take names literally, never as patterns.
-
         if self.kind is Kind.IPC and not self._content.startswith(limits.MARK):
             columns = None if names is None else list(names)
             return pl.read_ipc_stream(self._content, columns=columns, n_rows=0 if names is None else None).lazy()
@@ -94,20 +84,12 @@ class Columnar(Table):
             # The open file, not its path: polars would expand patterns in a path and take some paths for URLs.
             is_parquet = self.kind is Kind.PARQUET
             self._opened = pl.scan_parquet(self.file.handle) if is_parquet else pl.scan_ipc(self._content)
-        return self._opened if names is None else self._opened.select(selectors.by_name(names))
-
-    def _read_arrow(self) -> bytes:
-        """Read a whole Arrow file into memory: if a memory-mapped file shrinks, the process is killed."""
-        limits.check_bytes(self.file.name, self.file.size, "holds", "Write it as Parquet, split it")
-        content = self.file.handle.read()
-        limits.check_arrow(self.file.name, content)
-        return content
+        # Unlike pl.col, a selector takes names literally, never as patterns.
+        return self._opened if names is None else self._opened.select(pl.selectors.by_name(names))
 
 
 def _holds(dtype: "pl.DataType") -> str:
     """Return what a cell of this type holds: "number", "text", "vector", or "" for anything else."""
-    import polars as pl
-
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return "number"
     if dtype in (pl.String, pl.Categorical, pl.Enum):

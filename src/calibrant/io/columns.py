@@ -16,13 +16,12 @@ CORRECT, CONFIDENCE = "correct", "confidence"
 
 LABELS = ("label", "labels", "target", "y", "y_true", "class", "ground_truth", CORRECT)
 PATTERNS = ("proba_*", "prob_*", "p_*")
-LOGIT_PATTERNS = ("logit_*", "logits_*")
 SINGLES = ("proba", "prob", "probability", "p", "score", CONFIDENCE)
 NUMBERED = ("proba", "prob", "p")
 """Names before the number of a class: p0, p1, ..."""
 
 LOGITS = ("logit", "logits")
-"""Names of a single column of logits; also prefixes of the number of a class: logit0, logit1, ..."""
+"""Names of a single column of logits; also prefixes of the number or the name of a class: logit0, logit_cat."""
 
 CALIBRATED = "calibrated_"
 """Prefix of the columns that `apply` adds."""
@@ -71,10 +70,7 @@ def choose_columns(header: Header, request: Request, distinct: Callable[[str], S
         found = header.expand(request.probs, (label, *weights))
         pairs, is_sorted = [pair for part in found for pair in part], any(len(part) > 1 for part in found)
     else:
-        pairs, is_sorted = _usual(free, request), True
-    if not pairs:
-        labels = [*map(str, request.classes)] if request.classes else distinct(label) if label else ()
-        pairs = _named_after_labels(free, request, labels)
+        pairs, is_sorted = _unnamed(free, request, lambda: distinct(label) if label else ()), True
     probs, parts = tuple(name for name, _ in pairs), [part for _, part in pairs]
     if not request.probs:
         _point_to_calibrated(free, probs)
@@ -133,19 +129,34 @@ def _logits_hint(header: Header, request: Request) -> str:
     return " If the logits are meant, say so with logits=True."
 
 
-def _usual_names(request: Request) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the usual patterns of several columns, and the usual names of a single one."""
-    return ((*LOGIT_PATTERNS, *PATTERNS), (*LOGITS, *SINGLES)) if request.logits else (PATTERNS, SINGLES)
+def _unnamed(free: Header, request: Request, labels: Callable[[], Sequence[str]]) -> Pairs:
+    """Return the columns with usual names, or else those named after the labels, if every label has one.
 
-
-def _usual(header: Header, request: Request) -> Pairs:
-    """Return the columns with usual names, sorted, each with the part of its name that names the class."""
-    patterns, singles = _usual_names(request)
-    numbered = [f"{stem}*" for stem in (*(LOGITS if request.logits else ()), *NUMBERED)]
-    if several := first_matches(header.names, patterns) or first_matches(header.names, numbered, str.isdecimal):
+    They are sorted, each with the part of its name that names the class. A file that has neither is refused.
+    """
+    logits = LOGITS if request.logits else ()
+    patterns, singles = [*(f"{name}_*" for name in logits), *PATTERNS], [*logits, *SINGLES]
+    numbered = [f"{name}*" for name in (*logits, *NUMBERED)]
+    if several := first_matches(free.names, patterns) or first_matches(free.names, numbered, str.isdecimal):
         return several
-    single = first_usual(header.names, (*singles, *(name for name in ARRAY_PROBS if name in header.nested)))
-    return [] if single is None else [(single, single)]
+    single = first_usual(free.names, (*singles, *(name for name in ARRAY_PROBS if name in free.nested)))
+    if single is not None:
+        return [(single, single)]
+    wanted = [*map(str, request.classes)] if request.classes else labels()
+    known = set(wanted).intersection(free.names)
+    others = [label for label in wanted if label not in known]
+    if len(known) > 1 and not others:
+        return [pair for pair in matches(free.names, "*") if pair[0] in known]
+    without = ""
+    if known:
+        missing = f"{quoted(others[0])} has no column" if others else "no other label occurs"
+        without = f" {listing(sorted(known))} {'is' if len(known) == 1 else 'are'} named after labels, but {missing}."
+    advice = _logits_hint(free, request) or forecasts_hint(free) or free.hint()
+    raise InputError(
+        f"{free.file} has no probability columns: neither {', '.join(patterns)}, nor p0, p1, ..., nor one of "
+        f"{', '.join(singles)}, nor one per label with its name.{without} Columns found: {listing(free.names)}. Name "
+        f"them with probs=.{advice}"
+    )
 
 
 def _point_to_calibrated(header: Header, chosen: Sequence[str]) -> None:
@@ -171,25 +182,6 @@ def pattern_of(names: Sequence[str]) -> str:
     """
     stems = {name.rpartition("_")[0] for name in names}
     return f"'{stems.pop()}_*'" if len(names) > 1 and len(stems) == 1 else " ".join(names)
-
-
-def _named_after_labels(free: Header, request: Request, labels: Sequence[str]) -> Pairs:
-    """Return the free columns named after the labels, if every label has one; else refuse the file."""
-    known = set(labels).intersection(free.names)
-    others = [label for label in labels if label not in known]
-    if len(known) > 1 and not others:
-        return [pair for pair in matches(free.names, "*") if pair[0] in known]
-    without = ""
-    if known:
-        missing = f"{quoted(others[0])} has no column" if others else "no other label occurs"
-        without = f" {listing(sorted(known))} {'is' if len(known) == 1 else 'are'} named after labels, but {missing}."
-    patterns, singles = _usual_names(request)
-    advice = _logits_hint(free, request) or forecasts_hint(free) or free.hint()
-    raise InputError(
-        f"{free.file} has no probability columns: neither {', '.join(patterns)}, nor p0, p1, ..., nor one of "
-        f"{', '.join(singles)}, nor one per label with its name.{without} Columns found: {listing(free.names)}. Name "
-        f"them with probs=.{advice}"
-    )
 
 
 def _with_classes(file: str, columns: Columns, classes: Sequence[Hashable]) -> Columns:

@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,10 @@ from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
+from calibrant.io.polars import pl
 from calibrant.io.sources import WIDE, Content
-from calibrant.io.tables import need_polars
 from calibrant.io.text import TextTable, stripped
 from calibrant.io.values import Coded
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -31,7 +28,7 @@ MOST_BYTES = 4 * 2**20
 _IN_NUMBERS, _MOST_DIGITS = b"0123456789.eE+-", 1000
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 _DECIMAL = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?$"
-_BLANK_LINES = re.compile(rb'"[^"]*"|\n(?:\r?\n)+')
+_BLANK_LINES = re.compile(rb'("[^"]*")|\n(?:\r?\n)+')
 
 
 class Delimited(TextTable):
@@ -43,7 +40,7 @@ class Delimited(TextTable):
         if first is None:
             raise InputError(f"{file.name} holds only blank lines. It needs a header line and at least one row.")
         self.separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
-        _, self.titles = next(self._rows())
+        _, self.titles = next(self._rows(self.content()))
         self.names = tuple(name.strip() for name in self.titles)
         self._positions = {name: j for j, name in enumerate(self.names)}
         twice = repeated([name for name in self.names if name])  # Columns without a name are never requested.
@@ -58,14 +55,13 @@ class Delimited(TextTable):
 
     def _read_plain(self, numbers: Mapping[str, Sequence[str]], label: str) -> Content | None:
         """Read the columns without polars; None if there are no rows, too many, or anything unusual."""
-        content, width = self.content(), len(self.names)
-        next(self._rows(content))  # Leaves the file at the first row.
-        rows = content.read(MOST_BYTES + 1).replace(b"\r\n", b"\n")
+        separator, width = self.separator.encode(), len(self.names)
+        rows = self._below_header().read(MOST_BYTES + 1).replace(b"\r\n", b"\n")
         self.file.check_unchanged()
         has_marks = not rows.isascii() or any(mark in rows for mark in (b'"', b"\r", b"\0"))
-        if has_marks or len(rows) > MOST_BYTES or count_rows(rows, self.separator, width) < 1:
+        if has_marks or len(rows) > MOST_BYTES or _count_rows(rows, separator, width) < 1:
             return None
-        cells = rows.removesuffix(b"\n").replace(b"\n", self.separator.encode()).split(self.separator.encode())
+        cells = rows.removesuffix(b"\n").replace(b"\n", separator).split(separator)
 
         def column(name: str) -> list[bytes]:
             return cells[self._positions[name] :: width]
@@ -79,9 +75,6 @@ class Delimited(TextTable):
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns; the numbers of a batch stay texts if one is written in an unusual way."""
-        need_polars()
-        import polars as pl
-
         wanted = [self._positions[name] for name in (*texts, *numbers)]
         for block in self._blocks():
             try:
@@ -93,27 +86,26 @@ class Delimited(TextTable):
 
     def place(self, row: int) -> str:
         """Return the line on which a row begins."""
-        found = next(islice(self._rows(), row + 1, None), None)
+        found = next(islice(self._rows(self.content()), row + 1, None), None)
         if found is None:
             raise InputError(f"{self.file.name} changed while it was being read. Try again.")
         return f"line {found[0]}"
 
     def frame(self) -> "pl.DataFrame":
         """Read all columns, as numbers where that loses nothing."""
-        import polars as pl
-
-        filled = self.cells().with_columns(pl.when(pl.all() != "").then(pl.all()))
-        names = [name or f"column_{j}" for j, name in enumerate(self.names)]
-        return pl.DataFrame([_typed(column).alias(name) for name, column in zip(names, filled, strict=True)])
+        frame = self.cells()
+        frame.columns = [name or f"column_{j}" for j, name in enumerate(self.names)]
+        for column in frame.with_columns(pl.when(pl.all() != "").then(pl.all())):
+            numeric = {} if column.null_count() == len(column) else {_WHOLE: pl.Int64, _DECIMAL: pl.Float64}
+            dtype = next((dtype for form, dtype in numeric.items() if column.str.contains(form).all()), pl.String)
+            frame = frame.with_columns(column.cast(dtype))
+        return frame
 
     def cells(self) -> "pl.DataFrame":
         """Read all cells as unchanged texts, in columns named by their position."""
-        need_polars()
-        import polars as pl
-
         return pl.concat([self._read_csv(block, range(len(self.names))) for block in self._blocks()])
 
-    def _rows(self, content: BinaryIO | None = None) -> Iterator[tuple[int, list[str]]]:
+    def _rows(self, content: BinaryIO) -> Iterator[tuple[int, list[str]]]:
         """Yield the header and the rows, each with the line on which it begins; blank lines are skipped."""
         reader = csv.reader(self.lines(content), delimiter=self.separator)
         while True:
@@ -121,20 +113,34 @@ class Delimited(TextTable):
             try:
                 fields = next(reader, None)
             except csv.Error as error:
-                raise InputError(f"{self.file.name}, line {line}: {_csv_trouble(error)}") from error
+                problem = (
+                    "the line ends with a carriage return alone. Save the file with line feeds."
+                    if "new-line" in str(error)
+                    else f"a field is longer than {count(csv.field_size_limit())} characters. Is a quotation mark on "
+                    "this line never closed?"
+                )
+                raise InputError(f"{self.file.name}, line {line}: {problem}") from error
             if fields is None:
                 return
             if fields:
                 yield line, fields
 
+    def _below_header(self) -> BinaryIO:
+        """Return the content from the first row on."""
+        content = self.content()
+        next(self._rows(content))
+        return content
+
     def _blocks(self) -> Iterator[bytes]:
         """Yield the rows, without the header, in blocks of whole rows."""
-        content = self.content()
-        next(self._rows(content))  # Leaves the file at the first row.
-        rest = b""
+        content, rest = self._below_header(), b""
         while chunk := content.read(limits.BLOCK_BYTES):
             rest += chunk
-            end = _last_row_end(rest)
+            end = rest.rfind(b"\n") + 1
+            if b'"' in rest:
+                characters = np.frombuffer(rest, np.uint8)
+                ends = np.flatnonzero((characters == ord("\n")) & ~_quotes_open(characters))
+                end = int(ends[-1]) + 1 if len(ends) else 0
             if not end and len(rest) > limits.MAX_LINE_BYTES:
                 raise self._problem("a row does not end")
             if end:
@@ -147,28 +153,24 @@ class Delimited(TextTable):
 
     def _read_csv(self, block: bytes, wanted: Sequence[int], numbers: Collection[int] = ()) -> "pl.DataFrame":
         """Return columns named by their position, as texts or as numbers; polars raises if a number is unusual."""
-        import polars as pl
-
         if b"\0" in block:
             raise self._problem("there is a NUL byte")
-        rows = _without_blank_lines(block)  # Polars would read them as rows.
+        rows, separator = block.lstrip(b"\r\n"), self.separator.encode()
+        if b"\n\n" in rows or b"\n\r\n" in rows:  # Polars would read blank lines as rows.
+            rows = _BLANK_LINES.sub(lambda found: found[1] or b"\n", rows)
         schema = {str(j): pl.Float64() if j in numbers else pl.String() for j in range(len(self.names))}
         # Polars takes the number of columns from the first line: give it one, and drop it.
-        guide = self.separator.encode() * (len(self.names) - 1) + b"\n"
+        guide = separator * (len(self.names) - 1) + b"\n"
         try:
             frame = pl.read_csv(
-                guide + rows,
-                has_header=False,
-                separator=self.separator,
-                schema=schema,
-                columns=[*wanted],
+                guide + rows, has_header=False, separator=self.separator, schema=schema, columns=[*wanted]
             )[1:]
         except pl.exceptions.PolarsError as error:
             if numbers:
                 raise
             raise self._problem(brief(error)) from error
         # Polars fills rows that are too short, and ignores fields after the last wanted column.
-        if count_rows(rows, self.separator, len(self.names)) != len(frame):
+        if _count_rows(rows, separator, len(self.names)) != len(frame):
             raise self._problem("the rows cannot be separated")
         return frame
 
@@ -176,7 +178,7 @@ class Delimited(TextTable):
         """Return the error for the first row of the wrong length, or for the first stray quotation mark."""
         file, stray = self.file.name, None
         try:
-            for line, fields in self._rows():
+            for line, fields in self._rows(self.content()):
                 if len(fields) != len(self.names):
                     return InputError(f"{file}, line {line}: {_ragged(fields, len(self.names))}")
                 if stray is None and any('"' in field for field in fields):
@@ -191,13 +193,6 @@ class Delimited(TextTable):
         )
 
 
-def _csv_trouble(error: csv.Error) -> str:
-    if "new-line" in str(error):
-        return "the line ends with a carriage return alone. Save the file with line feeds."
-    most = csv.field_size_limit()
-    return f"a field is longer than {count(most)} characters. Is a quotation mark on this line never closed?"
-
-
 def _ragged(fields: Sequence[str], width: int) -> str:
     """Describe what is wrong with a row that has too many or too few fields."""
     problem = f"the row has {len(fields)} field{'s' * (len(fields) != 1)}, but the header names {width} columns."
@@ -205,56 +200,29 @@ def _ragged(fields: Sequence[str], width: int) -> str:
         return f"a quotation mark on this line is never closed: {problem}"
     if len(fields) == width + 1 and not fields[-1].strip():
         return f"{problem} Remove the separator at the end of the row, or add one to the header."
-    if len(fields) > width:
-        return f"{problem} Are commas decimal or thousands separators? Fields: {listing(fields, 6)}."
-    return f"{problem} Is the row cut off? Fields: {listing(fields, 6)}."
+    guess = "Are commas decimal or thousands separators?" if len(fields) > width else "Is the row cut off?"
+    return f"{problem} {guess} Fields: {listing(fields, 6)}."
 
 
-def _last_row_end(text: bytes) -> int:
-    """Return the position after the last line end outside quotation marks, 0 if there is none."""
-    if b'"' not in text:
-        return text.rfind(b"\n") + 1
-    characters = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero((characters == ord("\n")) & ~quotes_open(characters))
-    return int(ends[-1]) + 1 if len(ends) else 0
-
-
-def _without_blank_lines(text: bytes) -> bytes:
-    text = text.lstrip(b"\r\n")
-    if b"\n\n" not in text and b"\n\r\n" not in text:
-        return text
-    return _BLANK_LINES.sub(lambda found: found[0] if found[0].startswith(b'"') else b"\n", text)
-
-
-def _typed(cells: "pl.Series") -> "pl.Series":
-    """Return texts as numbers if that loses nothing, otherwise as they are."""
-    import polars as pl
-
-    for pattern, dtype in ((_WHOLE, pl.Int64), (_DECIMAL, pl.Float64)):
-        if cells.str.contains(pattern).all() and cells.null_count() < len(cells):
-            return cells.cast(dtype)
-    return cells
-
-
-def count_rows(rows: bytes, separator: str, width: int) -> int:
+def _count_rows(rows: bytes, separator: bytes, width: int) -> int:
     r"""Return the number of rows, or -1 if one of them has too many or too few fields.
 
     Examples
     --------
-    >>> count_rows(b'1,"a,\nb"\n2,c\n', ",", 2), count_rows(b"1\n2,3,4\n", ",", 2)
+    >>> _count_rows(b'1,"a,\nb"\n2,c\n', b",", 2), _count_rows(b"1\n2,3,4\n", b",", 2)
     (2, -1)
     """
     text = np.frombuffer(rows if rows.endswith(b"\n") else rows + b"\n", np.uint8)
     ends = text == ord("\n")
     are_marks = ends | (text == ord(separator))
     if b'"' in rows:
-        are_marks &= ~quotes_open(text)
+        are_marks &= ~_quotes_open(text)
     marks = ends[are_marks]
     found = int(np.count_nonzero(marks))
     return found if len(marks) == width * found and marks[width - 1 :: width].all() else -1
 
 
-def quotes_open(text: NDArray[np.uint8]) -> BoolArray:
+def _quotes_open(text: NDArray[np.uint8]) -> BoolArray:
     """Return for every byte whether a quotation mark is open there."""
     return np.cumsum(text == ord('"'), dtype=np.uint8) % 2 == 1  # Wrapping at 256 keeps odd and even apart.
 

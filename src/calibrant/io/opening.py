@@ -19,7 +19,6 @@ from calibrant.io.header import is_pattern
 from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.sniff import Kind, recognise, recognise_text
 from calibrant.io.sources import Source
-from calibrant.io.tables import need_polars
 from calibrant.io.text import JsonLines, unpacked
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -72,8 +71,6 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
         if kind is Kind.GZIP:
             file = unpacked(file)  # noqa: PLW2901 (closed by the original)
             kind = recognise_text(file)
-        if kind not in (Kind.NPZ, Kind.NPY, Kind.CSV):
-            need_polars()
         yield _SOURCES[kind](file)
 
 

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import PurePath
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias, Unpack, cast
+from typing import BinaryIO, TypeAlias, Unpack, cast
 
 import numpy as np
 
@@ -21,14 +21,12 @@ from calibrant.io.columns import CALIBRATED, Chosen
 from calibrant.io.delimited import Delimited
 from calibrant.io.forecasts import law_of
 from calibrant.io.opening import open_source
+from calibrant.io.polars import pl
 from calibrant.io.request import ForecastRequest, ReadOptions, Request
 from calibrant.io.rows import LeftOut, Part, read_part
 from calibrant.io.sniff import TABLES
 from calibrant.io.sources import Source
 from calibrant.io.tables import Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NewColumns: TypeAlias = dict[str, FloatArray]
 """New columns by name."""
@@ -221,8 +219,6 @@ def _check_formats(source: Source, out: str | os.PathLike[str]) -> str:
 
 def _with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArray], suffix: str) -> "pl.DataFrame":
     """Return the whole table with new columns; from text to text, its other cells stay the same texts."""
-    import polars as pl
-
     is_nested = old[0] in source.nested
     columns = [pl.Series(name, values if is_nested else values.reshape(-1)) for name, values in new.items()]
     if isinstance(source, Delimited) and suffix in TABLES:
@@ -241,8 +237,6 @@ def _with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArra
 
 def _write_text(source: Source, table: "pl.DataFrame", names: Sequence[str], handle: BinaryIO, suffix: str) -> None:
     """Write a table as text, with the separator, the header and the line ends of the source if that is text too."""
-    import polars as pl
-
     nested = [name for name, dtype in table.schema.items() if dtype.is_nested()]
     if nested:
         raise InputError(f"CSV cannot hold lists, which {listing(nested)} does. Write Parquet.")

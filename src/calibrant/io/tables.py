@@ -3,7 +3,6 @@
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +13,9 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.header import ARGUMENTS
+from calibrant.io.polars import pl
 from calibrant.io.sources import WIDE, Content, Source
 from calibrant.io.values import NUMBER_MARKS, as_array, as_column
-
-if TYPE_CHECKING:
-    import polars as pl
-
-
-def need_polars() -> None:
-    """Raise an error that says how to install polars, if it is missing."""
-    try:
-        import polars as pl  # noqa: F401 (is it installed?)
-    except ImportError as error:
-        raise ImportError(
-            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
-            "NPZ and NPY files can be read without it."
-        ) from error
 
 
 class Table(Source):
@@ -80,9 +66,8 @@ class Table(Source):
             self.file.check_unchanged()
             for name in long:
                 self._check_length(batch[name], start)
-            frame = self._converted(batch, written, start) if written else batch
-            yield frame
-            start += len(frame)
+            yield self._converted(batch, written, start) if written else batch
+            start += len(batch)
         self.file.check_unchanged()
 
     def _may_be_text(self, names: Sequence[str]) -> list[str]:
@@ -91,8 +76,6 @@ class Table(Source):
 
     def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:
         """Return columns of a batch side by side; its first row is row `start` of the file."""
-        import polars as pl
-
         if names and names[0] in self.nested:
             return self._whole_rows(frame[names[0]].cast(pl.List(pl.Float64)), start)
         # Numbers in single precision stay in it: `Predictions` converts them once.
@@ -119,12 +102,13 @@ class Table(Source):
 
     def _converted(self, batch: "pl.DataFrame", names: Sequence[str], start: int) -> "pl.DataFrame":
         """Convert texts to numbers, null where a value is missing; refuse other texts with their place."""
-        import polars as pl
-
         texts = [name for name in names if batch[name].dtype == pl.String]
         if not texts:
             return batch
-        cells = pl.DataFrame([_trimmed(batch[name], percent=self.percent) for name in texts])
+        bare = pl.selectors.by_name(texts).str.strip_chars()
+        if self.percent:
+            bare = bare.str.strip_suffix("%").str.strip_chars_end()
+        cells = batch.select(pl.when(~bare.str.to_lowercase().is_in(["", *NUMBER_MARKS])).then(bare))
         found = cells.select(pl.all().cast(pl.Float64, strict=False))
         wrong = {name: (cells[name].is_not_null() & found[name].is_null()).arg_true() for name in texts}
         rows = {name: int(places[0]) for name, places in wrong.items() if len(places)}
@@ -159,8 +143,6 @@ class Table(Source):
 
     def _check_length(self, cells: "pl.Series", start: int) -> None:
         """Refuse endless texts, which would take much time and memory to copy, compare or print."""
-        import polars as pl
-
         if cells.dtype != pl.String:
             return
         lengths = cells.str.len_bytes().fill_null(0)
@@ -175,18 +157,7 @@ class Table(Source):
 
 def _compact(cells: "pl.Series") -> "pl.Series":
     """Return text as codes, which take less memory."""
-    import polars as pl
-
     return cells.cast(pl.Categorical) if cells.dtype == pl.String else cells
-
-
-def _trimmed(cells: "pl.Series", *, percent: bool) -> "pl.Series":
-    """Return numbers as bare texts, without spaces and percent signs, null where a value is missing."""
-    bare = cells.str.strip_chars()
-    if percent:
-        bare = bare.str.strip_suffix("%").str.strip_chars_end()
-    is_mark = bare.str.to_lowercase().is_in(("", *NUMBER_MARKS))
-    return bare.set(is_mark, None)
 
 
 def _remedy(cell: str) -> str:

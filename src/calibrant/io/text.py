@@ -7,19 +7,17 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from calibrant._border.files import OpenFile
 from calibrant._border.numerals import count
 from calibrant._border.text import quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
+from calibrant.io.polars import pl
 from calibrant.io.sniff import Kind
 from calibrant.io.sources import undamaged
 from calibrant.io.tables import Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 HEAD_ROWS = 1000
 """Columns are the fields of the first objects, up to this many; a field that an object lacks is a missing value."""
@@ -56,10 +54,7 @@ class TextTable(Table):
 
 def stripped(frame: "pl.DataFrame", texts: Sequence[str]) -> "pl.DataFrame":
     """Return a table with texts without surrounding spaces, and null in place of empty ones."""
-    import polars as pl
-
-    bare = [frame[name].str.strip_chars() for name in texts]
-    return frame.with_columns(pl.DataFrame([cells.set(cells == "", None) for cells in bare]))
+    return frame.with_columns(pl.selectors.by_name(texts).str.strip_chars().replace("", None))
 
 
 class JsonLines(TextTable):
@@ -73,14 +68,12 @@ class JsonLines(TextTable):
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some fields as texts, or as lists of numbers if the field holds these."""
-        import polars as pl
-
         lists = {name for name in numbers if name in self.nested}
         schema = {name: pl.List(pl.Float64) if name in lists else pl.String() for name in (*texts, *numbers)}
         objects = self._objects()
         while chunk := list(islice(objects, limits.BATCH_ROWS)):
             cells = {
-                name: [(self._list if name in lists else self._text)(line, name, row.get(name)) for line, row in chunk]
+                name: [self._value(line, name, row.get(name), is_list=name in lists) for line, row in chunk]
                 for name in schema
             }
             yield stripped(pl.DataFrame(cells, schema=schema), texts)
@@ -91,8 +84,6 @@ class JsonLines(TextTable):
 
     def frame(self) -> "pl.DataFrame":
         """Read all fields."""
-        import polars as pl
-
         return pl.DataFrame([fields for _, fields in self._objects()], infer_schema_length=None)
 
     def _objects(self) -> Iterator[tuple[int, dict[str, object]]]:
@@ -117,27 +108,17 @@ class JsonLines(TextTable):
                 )
             yield number, found
 
-    def _at(self, line: int, name: str) -> str:
-        return f"{self.file.name}, line {line}, column {quoted(name)}"
-
-    def _text(self, line: int, name: str, value: object) -> str | None:
-        """Return a value as CSV would write it."""
-        if isinstance(value, (list, dict)):
-            raise InputError(f"{self._at(line, name)}: there must be one value, but there are several.")
-        if isinstance(value, bool):
-            return str(value).lower()
-        return value if value is None or isinstance(value, str) else str(value)
-
-    def _list(self, line: int, name: str, value: object) -> list[float] | None:
-        """Return a list of numbers."""
+    def _value(self, line: int, name: str, value: object, *, is_list: bool) -> object:
+        """Return a list of numbers, or a value as CSV would write it."""
         if value is None:
             return None
-        if not isinstance(value, list) or not all(e is None or isinstance(e, (int, float)) for e in value):
-            raise InputError(
-                f"{self._at(line, name)}: there must be a list of numbers, as in other rows, but there is "
-                f"{quoted(json.dumps(value))}."
-            )
-        return value
+        if is_list and isinstance(value, list) and all(e is None or isinstance(e, (int, float)) for e in value):
+            return value
+        if is_list or isinstance(value, (list, dict)):
+            lists = f"a list of numbers, as in other rows, but there is {quoted(json.dumps(value))}"
+            needed = lists if is_list else "one value, but there are several"
+            raise InputError(f"{self.file.name}, line {line}, column {quoted(name)}: there must be {needed}.")
+        return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _Unpacked(gzip.GzipFile):

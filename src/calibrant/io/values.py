@@ -3,17 +3,15 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import Scalar
 from calibrant.io.columns import Columns, check_positional
+from calibrant.io.polars import pl
 from calibrant.io.request import INTEGER, by_value
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MARKS = ("na", "n/a", "nan", "null", "<na>")
 """Marks of a missing value, in lower case."""
@@ -55,8 +53,6 @@ Column: TypeAlias = Coded | NDArray[np.generic]
 
 def as_column(parts: Sequence["pl.Series"]) -> Column:
     """Return a column that was read in parts."""
-    import polars as pl
-
     if not parts:
         return np.empty(0)
     series = pl.concat(parts)
