@@ -19,9 +19,9 @@ from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import CELL_LIMIT, brief, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, choose_arrays
+from calibrant.io.columns import choose_arrays
 from calibrant.io.forecast_columns import choose_forecasts
-from calibrant.io.header import ARGUMENTS
+from calibrant.io.header import ARGUMENTS, Columns
 from calibrant.io.request import ForecastRequest, Request, weights_of
 from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Content, Numbers, Source
@@ -140,7 +140,7 @@ class Archive(Arrays):
         if isinstance(request, Request):
             return choose_arrays(self.header, request)
         # Any array may hold whole rows; those that do not are refused for their shape.
-        return Columns(choose_forecasts(self.header._replace(nested=self.names), request))
+        return choose_forecasts(self.header._replace(nested=self.names), request)
 
     def get(self, name: str) -> NDArray[np.generic]:
         """Read one array."""

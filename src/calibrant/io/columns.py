@@ -1,14 +1,13 @@
 """Which columns of a file hold the labels, the probabilities and the weights."""
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 
 from calibrant._border.text import listing, quoted, suggestion
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.forecast_columns import WHOLE_DRAWS, forecasts_hint
-from calibrant.io.header import Header, Pairs, first_matches, first_usual, matches
+from calibrant.io.header import Columns, Header, Pairs, first_matches, first_usual, matches
 from calibrant.io.request import Request, as_class_names, by_value, weights_of
 
 CORRECT, CONFIDENCE = "correct", "confidence"
@@ -28,34 +27,6 @@ CALIBRATED = "calibrated_"
 
 ARRAY_LABELS = ("labels", "label", "ground_truth", "y", "y_true", "target", "targets")
 ARRAY_PROBS = ("probs", "predictions", "probabilities", "y_prob")
-
-
-Chosen: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Arguments of a container to the columns of numbers that each is read from."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns to read: of numbers, by arguments of a container, and of labels, empty if none is needed.
-
-    `classes` are the names of the classes in the order of the columns of "probs", None if nothing names them; if they
-    are `positional`, labels 0, 1, ... mean the classes in this order without doubt.
-    """
-
-    numbers: Chosen
-    label: str = ""
-    classes: Sequence[Hashable] | None = None
-    positional: bool = True
-
-    @property
-    def probs(self) -> tuple[str, ...]:
-        """Columns of the probabilities."""
-        return self.numbers["probs"]
-
-    @property
-    def weight(self) -> str | None:
-        """Column of the weights."""
-        return next(iter(self.numbers.get("weights", ())), None)
 
 
 def choose_columns(header: Header, request: Request, distinct: Callable[[str], Sequence[str]]) -> Columns:

@@ -3,11 +3,12 @@
 import re
 import warnings
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from calibrant._border.numerals import as_given
 from calibrant._border.text import listing, quoted
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.header import Header, first_matches, first_usual, is_pattern, matches
+from calibrant.io.header import Columns, Header, first_matches, first_usual, is_pattern, matches
 from calibrant.io.request import ForecastRequest, weights_of
 
 QUANTILES = ("q*", "quantile*")
@@ -36,20 +37,17 @@ def level_of(text: str) -> float | None:
     return value if value < 1 and "." in digits else round(value / 100, 12)
 
 
-def quantile_columns(header: Header, patterns: Sequence[str], taken: Collection[str] = ()) -> dict[str, float]:
-    """Return the columns that the patterns name, with their levels, by ascending level."""
+def _quantiles(header: Header, patterns: Sequence[str] | None, taken: Collection[str] = ()) -> dict[str, float]:
+    """Return columns with their levels, ascending: those of the patterns, else those with usual names, if any."""
+    if patterns is None:
+        usual = first_matches(header.names, QUANTILES, lambda part: 0 < (level_of(part) or 0) < 1, least=2)
+        return _checked(header.file, {name: level_of(part) or 0 for name, part in usual}) if usual else {}
     found: dict[str, float] = {}
     for pattern, pairs in zip(patterns, header.expand(patterns, taken), strict=True):
         for name, part in pairs:
             level = level_of(part) if is_pattern(pattern) else None
             found[name] = _level_in(header.file, name) if level is None else level
     return _checked(header.file, found)
-
-
-def usual_quantiles(header: Header) -> dict[str, float]:
-    """Return the columns with usual names of quantiles and their levels; nothing if there are fewer than two."""
-    found = first_matches(header.names, QUANTILES, lambda part: 0 < (level_of(part) or 0) < 1, least=2)
-    return _checked(header.file, {name: level_of(part) or 0 for name, part in found}) if found else {}
 
 
 def _level_in(file: str, name: str) -> float:
@@ -92,13 +90,6 @@ def _checked(file: str, found: dict[str, float]) -> dict[str, float]:
     return ordered
 
 
-def levels_of(header: Header, columns: tuple[str, ...], patterns: Sequence[str] | None) -> list[float]:
-    """Return the levels of columns that were chosen as quantiles, by the caller's patterns or by the usual ones."""
-    chosen = header._replace(names=columns)
-    found = usual_quantiles(chosen) if patterns is None else quantile_columns(chosen, patterns)
-    return [found[name] for name in columns]
-
-
 TARGETS = ("target", "targets", "y", "y_true", "label", "observed", "value")
 MEANS = ("mean", "mu", "loc", "prediction", "y_pred")
 SDS = ("sd", "std", "sigma", "scale", "stdev")
@@ -110,7 +101,7 @@ WHOLE_QUANTILES, LEVELS = "quantiles", "levels"
 """Names of one array that holds all quantiles, and of the array of their levels beside it."""
 
 
-def choose_forecasts(header: Header, request: ForecastRequest) -> dict[str, tuple[str, ...]]:
+def choose_forecasts(header: Header, request: ForecastRequest) -> Columns:
     """Choose the columns of a table, or arrays; a nested cell holds all draws or quantiles of a row."""
     chosen: dict[str, tuple[str, ...]] = {}
     own = request.names
@@ -121,33 +112,35 @@ def choose_forecasts(header: Header, request: ForecastRequest) -> dict[str, tupl
         own.add(target)
     if request.weight is not None:
         header.find(request.weight)
-    chosen |= weights_of(request) | _choose_law(header, request, own)
-    header.check_roles(chosen)
+    law = _choose_law(header, request, own)
+    numbers = chosen | weights_of(request) | dict(law.numbers)
+    header.check_roles(numbers)
     if request.mean is not None and request.sd is None:
-        (column,) = chosen["scale"]
+        (column,) = numbers["scale"]
         warnings.warn(
             f"{header.file}: the column {quoted(column)} is taken as standard deviations, by its name: name it with "
             "sd=.",
             DataWarning,
             stacklevel=2,
         )
-    return chosen
+    return replace(law, numbers=numbers)
 
 
-def _choose_law(header: Header, request: ForecastRequest, taken: Collection[str]) -> dict[str, tuple[str, ...]]:
+def _choose_law(header: Header, request: ForecastRequest, taken: Collection[str]) -> Columns:
     """Choose the columns of the predictive distributions: those requested, else mean and sd, draws or quantiles."""
     free = header.without(taken)
     if whole := _whole_quantiles(header, request):
-        return {"values": (whole,)}
+        return Columns({"values": (whole,)})
     if request.quantiles is not None:
-        return {"values": tuple(quantile_columns(header, request.quantiles, taken))}
+        found = _quantiles(header, request.quantiles, taken)
+        return Columns({"values": tuple(found)}, levels=tuple(found.values()))
     if request.draws is not None:
-        return {"draws": tuple(name for pairs in header.expand(request.draws, taken) for name, _ in pairs)}
+        return Columns({"draws": tuple(name for pairs in header.expand(request.draws, taken) for name, _ in pairs)})
     if request.mean is None and request.sd is None and not set(free.names).intersection(MEANS):
         if draws := _usual_draws(free):
-            return {"draws": draws}
-        if quantiles := usual_quantiles(free):
-            return {"values": tuple(quantiles)}
+            return Columns({"draws": draws})
+        if found := _quantiles(free, None):
+            return Columns({"values": tuple(found)}, levels=tuple(found.values()))
         raise InputError(
             f"{header.file} has no forecasts: neither a column of means ({', '.join(MEANS)}), nor numbered columns of "
             f"draws ({', '.join(DRAWS)}), nor quantiles ({EXAMPLES}). Columns found: {listing(header.names)}. Name the "
@@ -162,7 +155,7 @@ def _choose_law(header: Header, request: ForecastRequest, taken: Collection[str]
             "square root of the variance in a column sd, or name the right column with sd=."
         )
     advice = " If an ensemble is meant, name its draws with draws=." if _usual_draws(free) else ""
-    return {"loc": (mean,), "scale": (header.choose("sd", request.sd, SDS, taken, advice),)}
+    return Columns({"loc": (mean,), "scale": (header.choose("sd", request.sd, SDS, taken, advice),)})
 
 
 def _whole_quantiles(header: Header, request: ForecastRequest) -> str | None:

@@ -10,7 +10,7 @@ from calibrant._border.text import printable
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
-from calibrant.io.forecast_columns import LEVELS, levels_of
+from calibrant.io.forecast_columns import LEVELS
 from calibrant.io.opening import Paths, as_paths
 from calibrant.io.request import ForecastRequest
 from calibrant.io.rows import Others, Part, read_parts, together
@@ -98,7 +98,7 @@ def read_forecast_rows(path: Paths, request: ForecastRequest, others: Sequence[s
     found, further = [], []
     for part in read_parts(paths, request, others):
         with part.located():
-            found.append(Forecasts(law_of(part, request), part.numbers["targets"], part.numbers.get("weights")))
+            found.append(Forecasts(law_of(part), part.numbers["targets"], part.numbers.get("weights")))
         further.append(part.others)
     return _joined(paths, found), together(further)
 
@@ -132,14 +132,12 @@ def _kind(law: Distribution) -> str:
     return "means and standard deviations"
 
 
-def law_of(part: Part, request: ForecastRequest) -> Distribution:
+def law_of(part: Part) -> Distribution:
     """Return the predictive distributions that the columns hold."""
     numbers = part.numbers
     if "draws" in numbers:
         return Samples(numbers["draws"])
     if "values" in numbers:
-        names = part.columns.numbers["values"]
-        if len(names) == 1:  # One array holds all quantiles, and another their levels.
-            return Quantiles(part.source.column(LEVELS), numbers["values"])
-        return Quantiles(levels_of(part.source.header, names, request.quantiles), numbers["values"])
+        levels = part.columns.levels or part.source.column(LEVELS)  # If one array holds all quantiles.
+        return Quantiles(levels, numbers["values"])
     return Normal(numbers["loc"], numbers["scale"])

@@ -1,7 +1,8 @@
 """Names of columns: found by their usual names or by patterns; each may have one role."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
@@ -20,6 +21,36 @@ ARGUMENTS = {
     "values": "quantiles",
 }
 """How readers call what a container or a distribution calls otherwise."""
+
+
+Chosen: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Arguments of a container to the columns of numbers that each is read from."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read: of numbers, by arguments of a container, and of labels, empty if none is needed.
+
+    `classes` are the names of the classes in the order of the columns of "probs", None if nothing names them; if they
+    are `positional`, labels 0, 1, ... mean the classes in this order without doubt. `levels` are those of "values", if
+    the names of these columns hold them.
+    """
+
+    numbers: Chosen
+    label: str = ""
+    classes: Sequence[Hashable] | None = None
+    positional: bool = True
+    levels: Sequence[float] = ()
+
+    @property
+    def probs(self) -> tuple[str, ...]:
+        """Columns of the probabilities."""
+        return self.numbers["probs"]
+
+    @property
+    def weight(self) -> str | None:
+        """Column of the weights."""
+        return next(iter(self.numbers.get("weights", ())), None)
 
 
 class Header(NamedTuple):

@@ -17,13 +17,14 @@ from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
 from calibrant.io.arrays import Archive, Arrays
-from calibrant.io.columns import CALIBRATED, Chosen
+from calibrant.io.columns import CALIBRATED
 from calibrant.io.delimited import Delimited
 from calibrant.io.forecasts import law_of
+from calibrant.io.header import Chosen
 from calibrant.io.opening import open_source
 from calibrant.io.polars import pl
 from calibrant.io.request import ForecastRequest, ReadOptions, Request
-from calibrant.io.rows import LeftOut, Part, read_part
+from calibrant.io.rows import LeftOut, Others, Part, read_part
 from calibrant.io.sniff import TABLES
 from calibrant.io.sources import Source
 from calibrant.io.tables import Table
@@ -80,9 +81,8 @@ def rewrite_probabilities(
     """
     request = Request(needs_label=False, **options)
 
-    def calibrated(part: Part) -> NewColumns:
-        values = part.numbers.pop("probs")  # Not kept once the new numbers are made.
-        new = transform(values, part.others) if others else transform(values)
+    def calibrated(part: Part, *others: Others) -> NewColumns:
+        new = transform(part.numbers.pop("probs"), *others)  # Not kept once the new numbers are made.
         return _by_column(part.columns.probs, new * 100 if request.percent else new)
 
     return _rewrite(path, out, request, calibrated, others, replace=replace)
@@ -103,10 +103,9 @@ def rewrite_forecasts(
     quantiles.
     """
 
-    def calibrated(part: Part) -> NewColumns:
-        law = law_of(part, request)
-        new = transform(law, part.others) if others else transform(law)
-        return _columns_of(new, law, part.columns.numbers, needs_same=replace)
+    def calibrated(part: Part, *others: Others) -> NewColumns:
+        law = law_of(part)
+        return _columns_of(transform(law, *others), law, part.columns.numbers, needs_same=replace)
 
     return _rewrite(path, out, request, calibrated, others, replace=replace)
 
@@ -145,7 +144,7 @@ def _rewrite(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     request: Request | ForecastRequest,
-    calibrated: Callable[[Part], NewColumns],
+    calibrated: Callable[..., NewColumns],
     others: Sequence[str],
     *,
     replace: bool,
@@ -161,10 +160,12 @@ def _rewrite(
         old = [name for names in columns.numbers.values() for name in names]
         if not replace:  # Before long work, which nearly always gives columns of the same names.
             _check_new(source, [f"{prefix}{name}" for name in columns.numbers.get("probs", ())])
-        left_out = LeftOut(request.drop_missing)
+        left_out = LeftOut()
         part = read_part(source, columns, request, left_out, others)
         with part.located():
-            new = {f"{prefix}{name}": _in_rows(values, part.rows) for name, values in calibrated(part).items()}
+            found = calibrated(part, *[part.others] * bool(others))
+            new = {f"{prefix}{name}": _in_rows(values, part.rows) for name, values in found.items()}
+            del found  # Nothing but `new` holds them.
         left_out.warn("nothing is calibrated in these rows")
         if not replace:
             _check_new(source, new)

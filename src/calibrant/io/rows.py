@@ -15,7 +15,7 @@ from calibrant._border.text import quoted
 from calibrant._border.types import BoolArray
 from calibrant._core.progress import portions, tell
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.columns import Columns
+from calibrant.io.header import Columns
 from calibrant.io.opening import Paths, as_paths, open_source, stacked
 from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.sources import Numbers, Source, located
@@ -48,9 +48,8 @@ class Part(NamedTuple):
 
 @dataclass
 class LeftOut:
-    """Counts of rows that are left out because a value is missing, if they may be: in all and by column."""
+    """Counts of rows that are left out because a value is missing: in all and by column."""
 
-    allowed: bool
     rows: int = 0
     of: int = 0
     columns: Counter[str] = field(default_factory=Counter)
@@ -58,11 +57,13 @@ class LeftOut:
     def __str__(self) -> str:
         return f"{self.rows} of {self.of} rows ({', '.join(f'{quoted(c)} {n}' for c, n in self.columns.items())})"
 
-    def add(self, missing: Mapping[str, BoolArray], rows: BoolArray) -> None:
-        """Count the rows of a file."""
-        self.rows += int(rows.sum())
-        self.of += len(rows)
+    def add(self, missing: Mapping[str, BoolArray], n_rows: int) -> BoolArray:
+        """Count the rows of a file, and return those in which a value is missing."""
+        bad = np.logical_or.reduce(list(missing.values()) or [np.zeros(n_rows, dtype=bool)])
+        self.rows += int(bad.sum())
+        self.of += len(bad)
         self.columns.update({name: int(mask.sum()) for name, mask in missing.items()})
+        return np.asarray(bad)
 
     def warn(self, consequence: str) -> None:
         """Warn of rows that were left out, if there are any."""
@@ -72,7 +73,7 @@ class LeftOut:
 
 def read_parts(path: Paths, request: Request | ForecastRequest, others: Sequence[str] = ()) -> Iterator[Part]:
     """Yield what is in each file, without rows in which a value is missing, of which it warns at the end."""
-    left_out = LeftOut(request.drop_missing)
+    left_out = LeftOut()
     for each in portions(as_paths(path)):
         with open_source(each) as source:
             yield read_part(source, source.choose(request), request, left_out, others)
@@ -105,35 +106,25 @@ def read_part(
     if source.percent:
         numbers["probs"] = numbers["probs"] / 100
     missing = dict(_missing(numbers, labels, columns, known))
-    rows = None
-    if not missing:
-        left_out.of += len(next(iter(numbers.values())))
-    else:
-        rows = ~_rows_to_leave_out(source, missing, left_out)
-        numbers = {argument: values[rows] for argument, values in numbers.items()}
-        labels = labels.take(rows) if isinstance(labels, Coded) else None if labels is None else labels[rows]
-    tell(2, _STEPS)
-    found = {name: source.column(name) for name in others}
-    if rows is not None:
-        found = {name: values[rows] for name, values in found.items()}
-    return Part(source, columns, numbers, labels, found, rows)
-
-
-def _rows_to_leave_out(source: Source, missing: Mapping[str, BoolArray], left_out: LeftOut) -> BoolArray:
-    """Return and count the rows in which a value is missing; refuse them if they must not be left out."""
-    bad = np.logical_or.reduce(list(missing.values()))
-    counted = left_out if left_out.allowed else LeftOut(allowed=False)
-    counted.add(missing, bad)
-    if not left_out.allowed:
+    counts = left_out if request.drop_missing or not missing else LeftOut()
+    bad = counts.add(missing, len(next(iter(numbers.values()))))
+    if missing and not request.drop_missing:
         row = int(bad.argmax())
         column = next(name for name, mask in missing.items() if mask[row])
         raise InputError(
-            f"{source.file.name}: values are missing in {counted}, the first on {source.place(row)}, column "
+            f"{source.file.name}: values are missing in {counts}, the first on {source.place(row)}, column "
             f"{quoted(column)}. Fill them in, or leave these rows out with drop_missing=True."
         )
-    if bad.all():
-        raise InputError(f"{source.file.name}: a value is missing in every row, so no row is left: {left_out}.")
-    return np.asarray(bad)
+    if missing and bad.all():
+        raise InputError(f"{source.file.name}: a value is missing in every row, so no row is left: {counts}.")
+    rows = ~bad if missing else None
+    tell(2, _STEPS)
+    found = {name: source.column(name) for name in others}
+    if rows is not None:  # Else nothing is copied.
+        numbers = {argument: values[rows] for argument, values in numbers.items()}
+        labels = labels.take(rows) if isinstance(labels, Coded) else None if labels is None else labels[rows]
+        found = {name: values[rows] for name, values in found.items()}
+    return Part(source, columns, numbers, labels, found, rows)
 
 
 def _missing(

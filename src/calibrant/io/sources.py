@@ -16,9 +16,9 @@ from calibrant._border.labels import ONE_EACH
 from calibrant._border.text import brief, damaged, printable, quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Columns, choose_columns
+from calibrant.io.columns import choose_columns
 from calibrant.io.forecast_columns import choose_forecasts
-from calibrant.io.header import Header
+from calibrant.io.header import Columns, Header
 from calibrant.io.request import ForecastRequest, Request
 from calibrant.io.sniff import Kind
 from calibrant.io.values import MARKS, Column
@@ -86,7 +86,7 @@ class Source(ABC):
     def choose(self, request: Request | ForecastRequest) -> Columns:
         """Choose the columns that are requested, or that have usual names."""
         if isinstance(request, ForecastRequest):
-            return Columns(choose_forecasts(self.header, request))
+            return choose_forecasts(self.header, request)
         return choose_columns(self.header, request, self._distinct)
 
     def undamaged(self) -> AbstractContextManager[None]:

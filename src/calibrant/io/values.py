@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import Scalar
-from calibrant.io.columns import Columns, check_positional
+from calibrant.io.columns import check_positional
+from calibrant.io.header import Columns
 from calibrant.io.polars import pl
 from calibrant.io.request import INTEGER, by_value
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Columns
+from calibrant.io.header import Columns
 from calibrant.io.opening import as_paths, open_source
 from calibrant.io.request import ReadOptions, Request
 from calibrant.io.sources import Source, located
