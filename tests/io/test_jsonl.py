@@ -6,8 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from calibrant import DataWarning, read_forecasts, read_predictions
+from calibrant import DataWarning, InputError, read_forecasts, read_predictions
 from calibrant.io import read_column
+from calibrant.io.opening import open_source
 from io_cases import failure, probabilities
 
 
@@ -89,3 +90,10 @@ def test_a_list_is_no_weight(tmp_path):
     path = tmp_path / "a.jsonl"
     words = "column 'w' must hold numbers, but its type is list"
     assert words in failure(path, '{"p": 0.5, "y": 1, "w": [1, 2]}', weight="w")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_a_file_that_has_lost_rows_when_one_is_located_has_changed(tmp_path, name):
+    (tmp_path / name).write_text("y,p\n1,0.5\n" if name == "a.csv" else '{"y": 1, "p": 0.5}\n')
+    with open_source(tmp_path / name) as source, pytest.raises(InputError, match="changed while it was being read"):
+        source.place(1)

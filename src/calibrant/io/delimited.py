@@ -84,12 +84,9 @@ class Delimited(TextTable):
             frame.columns = [*texts, *numbers]
             yield stripped(frame, texts)
 
-    def place(self, row: int) -> str:
-        """Return the line on which a row begins."""
-        found = next(islice(self._rows(self.content()), row + 1, None), None)
-        if found is None:
-            raise InputError(f"{self.file.name} changed while it was being read. Try again.")
-        return f"line {found[0]}"
+    def numbered(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows, without the header, each with the line on which it begins; blank lines are skipped."""
+        return islice(self._rows(self.content()), 1, None)
 
     def frame(self) -> "pl.DataFrame":
         """Read all columns, as numbers where that loses nothing."""

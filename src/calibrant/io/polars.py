@@ -1,6 +1,5 @@
 """Polars, imported when a table is first read: arrays, and small CSV files of plain numbers, are read without it."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,12 +11,13 @@ else:
 
         def __getattr__(self, name: str) -> object:
             try:
-                return getattr(import_module("polars"), name)
+                import polars as pl
             except ImportError as error:
                 raise ImportError(
                     'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
                     "NPZ and NPY files can be read without it."
                 ) from error
+            return getattr(pl, name)
 
     pl = _Polars()
 

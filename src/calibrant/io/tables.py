@@ -143,8 +143,6 @@ class Table(Source):
 
     def _check_length(self, cells: "pl.Series", start: int) -> None:
         """Refuse endless texts, which would take much time and memory to copy, compare or print."""
-        if cells.dtype != pl.String:
-            return
         lengths = cells.str.len_bytes().fill_null(0)
         row = lengths.arg_max()
         if row is not None and lengths[row] > limits.MAX_TEXT_BYTES:

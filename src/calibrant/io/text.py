@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -25,6 +26,17 @@ HEAD_ROWS = 1000
 
 class TextTable(Table):
     """A table in a text file."""
+
+    @abstractmethod
+    def numbered(self) -> Iterator[tuple[int, object]]:
+        """Yield the rows, each with the line on which it begins; blank lines are skipped."""
+
+    def place(self, row: int) -> str:
+        """Return the line on which a row begins."""
+        line, _ = next(islice(self.numbered(), row, None), (0, None))
+        if not line:
+            raise InputError(f"{self.file.name} changed while it was being read. Try again.")
+        return f"line {line}"
 
     def content(self) -> BinaryIO:
         """Return the content from its beginning."""
@@ -62,7 +74,7 @@ class JsonLines(TextTable):
 
     def __init__(self, file: OpenFile) -> None:
         self.file = file
-        head = [fields for _, fields in islice(self._objects(), HEAD_ROWS)]
+        head = [fields for _, fields in islice(self.numbered(), HEAD_ROWS)]
         self.names = tuple(dict.fromkeys(name for fields in head for name in fields))
         self.nested = frozenset(name for fields in head for name, value in fields.items() if isinstance(value, list))
 
@@ -70,7 +82,7 @@ class JsonLines(TextTable):
         """Yield the rows of some fields as texts, or as lists of numbers if the field holds these."""
         lists = {name for name in numbers if name in self.nested}
         schema = {name: pl.List(pl.Float64) if name in lists else pl.String() for name in (*texts, *numbers)}
-        objects = self._objects()
+        objects = self.numbered()
         while chunk := list(islice(objects, limits.BATCH_ROWS)):
             cells = {
                 name: [self._value(line, name, row.get(name), is_list=name in lists) for line, row in chunk]
@@ -78,15 +90,11 @@ class JsonLines(TextTable):
             }
             yield stripped(pl.DataFrame(cells, schema=schema), texts)
 
-    def place(self, row: int) -> str:
-        """Return the line of an object."""
-        return f"line {next(islice(self._objects(), row, None))[0]}"
-
     def frame(self) -> "pl.DataFrame":
         """Read all fields."""
-        return pl.DataFrame([fields for _, fields in self._objects()], infer_schema_length=None)
+        return pl.DataFrame([fields for _, fields in self.numbered()], infer_schema_length=None)
 
-    def _objects(self) -> Iterator[tuple[int, dict[str, object]]]:
+    def numbered(self) -> Iterator[tuple[int, dict[str, object]]]:
         """Yield the objects, each with its line; blank lines are skipped."""
         for number, line in enumerate(self.lines(), start=1):
             if not line.strip():
