@@ -41,11 +41,11 @@ class Columnar(Table):
         if label and _holds(self.schema[label]) not in ("number", "text"):
             raise self._wrong_type(label, "whole numbers, booleans or names")
         every = [name for names in numbers.values() for name in names]
-        with self.undamaged():  # Without names, rows are counted by the metadata alone.
-            frame = self._scan(every) if self._opened is None else self._opened
-            rows = int(frame.select(pl.len()).collect().item())
-        width = sum(getattr(self.schema[name], "size", 1) or 1 for name in every)
-        limits.check_size(self.file.name, rows, width)
+        if self._opened is not None:  # Rows are counted by the metadata alone; those of a stream, as they are read.
+            with self.undamaged():
+                rows = int(self._opened.select(pl.len()).collect().item())
+            width = sum(getattr(self.schema[name], "size", 1) or 1 for name in every)
+            limits.check_size(self.file.name, rows, width)
         content = super().read(numbers, label)
         if "probs" in numbers and all("Float16" in str(self.schema[name]) for name in numbers["probs"]):
             # `Predictions` must see half precision: it is then less strict about the sums of rows.

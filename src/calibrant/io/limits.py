@@ -48,21 +48,18 @@ _CONTINUATION = b"\xff\xff\xff\xff"
 _DICTIONARY, _RECORDS = 2, 3
 
 
-def check_bytes(file: str, n_bytes: int, does: str = "would unpack to", remedy: str = "Split it") -> None:
+def check_bytes(
+    file: str, n_bytes: int, does: str = "would unpack to", remedy: str = "Split it", what: str = ""
+) -> None:
     """Refuse content that would not fit into memory, before it is read."""
     if n_bytes > MAX_BYTES:
-        raise InputError(
-            f"{file} {does} more than {as_given(MAX_BYTES / 2**30)} GiB. {remedy}, or keep a sample of the rows."
-        )
+        size = f"{as_given(MAX_BYTES / 2**30)} GiB{what}"
+        raise InputError(f"{file} {does} more than {size}. {remedy}, or keep a sample of the rows.")
 
 
 def check_size(file: str, rows: int, width: int) -> None:
     """Refuse a matrix that would not fit, before it is allocated."""
-    if rows * width * 8 > MAX_BYTES:
-        raise InputError(
-            f"{file} holds more than {as_given(MAX_BYTES / 2**30)} GiB of numbers ({counted(rows)}, {count(width)} "
-            "columns). Split it, or keep a sample of the rows."
-        )
+    check_bytes(file, rows * width * 8, "holds", what=f" of numbers ({counted(rows)}, {count(width)} columns)")
 
 
 def check_parquet(file: OpenFile, names: Collection[str]) -> None:
