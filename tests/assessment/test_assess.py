@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from calibrant import InputError, Predictions, as_record, assess, render_html
+from calibrant import DataWarning, InputError, Predictions, as_record, assess, render_html
 from calibrant.assessment import verdict
 from calibrant.assessment.assessing import OF_GROUPS
 from calibrant.assessment.sections import SECTIONS
@@ -77,6 +77,15 @@ def test_groups_are_assessed_one_by_one():
 def test_a_group_of_one_row_is_fine():
     p = calibrated(n=60)
     assert assess(p, by=["a"] * 59 + ["b"], n_resamples=19, rng=0).groups["b"].n_samples == 1
+
+
+def test_groups_that_are_the_labels_are_warned_of():
+    """Every such group is off, however good the model."""
+    p = calibrated(n=60, k=2)
+    options = {"sections": ("groups",), "n_resamples": 9, "rng": 0}
+    with pytest.warns(DataWarning, match="the groups are the labels: where all outcomes are alike"):
+        assess(p, by=np.array(["x", "y"])[p.labels], **options)
+    assess(p.take([0, 1, 2, 3]), by=["a", "b", "c", "d"], **options)  # Groups of one row are not labels.
 
 
 def test_groups_need_one_entry_a_row():

@@ -221,14 +221,14 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIO
 
 
 def test_a_terminal_of_ascii_only_is_enough(folder):
-    write_table(folder / "ü.csv", ("naïve", "模型", "👩‍🔬"))
+    write_table(folder / "ü.csv", ("naïve", "模型", "👩‍🔬"), groups=("naïve", "模型"))
     code = (
         "import sys; from calibrant.cli import main\n"
         "for words in (['evaluate', *sys.argv[1:]], ['fit', sys.argv[1], '--json'], ['evaluate', '--help']):\n"
         "    assert main(words) == 0\n    print('//')"
     )
     environment = {"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1", **ASCII}
-    result = process("-c", code, "ü.csv", "--by", "label", *FEW, folder=folder, **environment)
+    result = process("-c", code, "ü.csv", "--by", "region", *FEW, folder=folder, **environment)
     assert (result.returncode, result.stderr) == (0, b"")
     evaluated, fitted, helped, _ = result.stdout.decode("ascii").split("//\n")
     assert "na\\xefve" in evaluated

@@ -1,10 +1,11 @@
 """What the sections of an assessment share: the data, the requested metrics, and the progress."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
 from calibrant._border.types import IntArray, Progress, Rng
+from calibrant._border.warn import warn
 from calibrant.assessment.verdict import Examined
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import Metric
@@ -124,7 +125,19 @@ def rows_by_group(by: object, data: Predictions | Forecasts) -> dict[str, IntArr
     """Return the rows of each group that has weight, given the group of each row; none without groups."""
     if by is None:
         return {}
-    return {name: rows for name, rows in group_rows(by, data.n_samples).items() if data.weights[rows].any()}
+    found = {name: rows for name, rows in group_rows(by, data.n_samples).items() if data.weights[rows].any()}
+    if isinstance(data, Predictions) and _are_labels([data.labels[rows] for rows in found.values()]):
+        warn(
+            "the groups are the labels: where all outcomes are alike, the best model looks miscalibrated. Form groups "
+            "by what is known before the outcome."
+        )
+    return found
+
+
+def _are_labels(groups: Sequence[IntArray]) -> bool:
+    """Return whether each group has one label, several times, and no other group has it."""
+    alike = all(len(labels) > 1 and labels.min() == labels.max() for labels in groups)
+    return alike and len({int(labels[0]) for labels in groups}) == len(groups) > 1
 
 
 def settings_of(data: Predictions | Forecasts, n_resamples: int, tolerance: float, rng: Rng) -> dict[str, object]:
