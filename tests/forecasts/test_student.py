@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import Forecasts, InputError, Normal, Student
-from calibrant.metrics import CRPS, ENCE, FORECAST_METRICS, Sharpness
+from calibrant import Forecasts, InputError, Mixture, Normal, Student
+from calibrant.forecasts import target_discrepancy
+from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, Wasserstein
+from calibrant.metrics import CRPS, ENCE, FORECAST_METRICS, SKCE, Sharpness
 from forecast_laws import crps_by_definition
 from naming import each
 from properties import examples
@@ -65,3 +67,26 @@ def test_infinite_spreads_are_refused_where_they_are_needed():
 def test_too_few_degrees_of_freedom_are_refused():
     with pytest.raises(InputError, match="df must exceed 1, so that there is a mean, but row 1 is 1"):
         Student([0.0, 0.0], 1.0, [2.0, 1.0])
+
+
+@each(
+    "law",
+    [
+        Student([0.0, 0.7], [1.0, 1.4], 5.0),
+        Student([0.0, 0.7], [1.0, 1.4], 2.5),
+        Mixture([0.5, 0.5], [Student([0.0, 0.7], 1.0, 4.0), Normal([1.0, 0.0], 1.0)]),
+    ],
+)
+def test_pairs_of_calibrated_forecasts_have_no_discrepancy_on_average(law):
+    """The targets are 400 quantiles of each law. Expectations over pairs and points had errors that did not cancel."""
+    first, second = (
+        Forecasts(law.take(np.full(400, row)), law.take([row]).quantile((np.arange(400) + 0.5) / 400)[0])
+        for row in (0, 1)
+    )
+    for profile in ("gaussian", "exponential"):
+        assert abs(target_discrepancy(first, second, profile, 1.0).mean()) < 1e-4
+    kernel = ExponentialKernel(Wasserstein(), 1.0) @ GaussianKernel(Euclidean(), 1.0)
+    if not isinstance(law, Mixture):
+        data = Forecasts(law, [0.3, -1.0])
+        redrawn = SKCE(kernel).prepare_labels(data)(data.targets[:, None])[0]
+        assert redrawn == pytest.approx(SKCE(kernel)(data), abs=1e-12)

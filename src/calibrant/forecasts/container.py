@@ -174,9 +174,11 @@ def target_discrepancy(first: Forecasts, second: Forecasts, profile: Profile, le
     >>> target_discrepancy(f, f, "exponential", 1.0).tolist()
     [[0.375]]
     """
-    deviation = target_deviation(first, profile, lengthscale, second.targets)
-    expected = second.distribution.expect(profile, lengthscale, first.targets).T
-    return deviation - expected + first.distribution.expect_pair(profile, lengthscale, second.distribution)
+    one, other = first.distribution.for_pairs(), second.distribution.for_pairs()
+    deviation = target_kernel(profile, lengthscale, first.targets, second.targets)
+    deviation -= one.expect(profile, lengthscale, second.targets)
+    deviation -= other.expect(profile, lengthscale, first.targets).T
+    return deviation + one.expect_pair(profile, lengthscale, other)
 
 
 def default_lengthscale(distribution: Distribution) -> float:

@@ -218,6 +218,10 @@ class Distribution(ABC):
                 return other.expectations_with(profile, float(lengthscale), self).T
             return self.expectations_with(profile, float(lengthscale), other)
 
+    def for_pairs(self) -> "Distribution":
+        """Return the laws by which `expect_pair` computes, so that `expect` of them has the same error."""
+        return self
+
     def batches(self, n_batches: int) -> list[Self]:
         """Split the draws of a Monte Carlo law into disjoint shares: the same laws, `n_batches` times.
 

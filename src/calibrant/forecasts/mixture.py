@@ -39,6 +39,10 @@ class Composed(Distribution):
         """Whether all parts have a density."""
         return all(part.has_density for part in self.parts)
 
+    def for_pairs(self) -> Self:
+        """Return the same laws, made of parts for pairs."""
+        return self._with(parts=tuple(part.for_pairs() for part in self.parts))
+
     def batches(self, n_batches: int) -> list[Self]:
         """Split the draws of Monte Carlo parts into disjoint shares: the same laws, `n_batches` times."""
         shares = zip(*(part.batches(n_batches) for part in self.parts), strict=True)

@@ -123,14 +123,19 @@ class RedrawnPairs:
     def _mixed_sums(self, rows: slice, values: FloatArray, targets: FloatArray) -> FloatArray:
         """Sum A_ij E k(Z_i, y_j) over the rows i and all targets, for each redraw."""
         points = targets.swapaxes(0, 1).reshape(-1, *targets.shape[2:])
-        expected = self.law.take(rows).expect(self.profile, self.lengthscale, points)
+        expected = self._paired.take(rows).expect(self.profile, self.lengthscale, points)
         return _weighted_sums(values, expected.reshape(len(values), targets.shape[1], -1))
+
+    @cached_property
+    def _paired(self) -> Distribution:
+        """The laws by which expectations over pairs are computed."""
+        return self.law.for_pairs()
 
     @cached_property
     def _constant(self) -> float:
         total = 0.0
         for rows, cols, values in self._tiles():
-            first, second = self.law.take(rows), self.law.take(cols)
+            first, second = self._paired.take(rows), self._paired.take(cols)
             expected = first.expect_pair(self.profile, self.lengthscale, second)
             total += (1 if rows == cols else 2) * float(np.vdot(values, expected))
         return total
