@@ -1,4 +1,7 @@
-"""Names of metrics as people write them."""
+"""Names of metrics as people write them.
+
+The tables are imported on first use, so that commands can check their options before any metric is loaded.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
