@@ -9,7 +9,7 @@ import pytest
 from calibrant.cli import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
-SHORT, LONG = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+LONG, SHORT = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 @pytest.fixture(scope="module")
