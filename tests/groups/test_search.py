@@ -377,3 +377,15 @@ def test_groups_of_one_outcome_only_are_found_and_have_limits():
     group = next(group for group in found.found if group.label == "part = a")
     assert group.high == pytest.approx(0.5, abs=1e-6)
     assert 0 < group.low < group.size
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")  # Such predictions are decisions.
+@each("seed", range(20))
+def test_certain_predictions_that_are_wrong_have_limits_for_any_weights(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.choice([20, 60, 150])), int(rng.choice([3, 4, 10]))
+    probs, weights = np.eye(k)[rng.integers(0, k, n)], rng.random(n)
+    given = Predictions(probs, np.append(np.zeros(n - 1, int), probs[-1].argmax()), weights)
+    features = {"a": rng.choice(["x", "y"], n), "b": rng.integers(0, 3, n)}
+    found = GroupSearch(least_rows=10, classes="each")(given, features=features, rng=0).found
+    assert all(-1 <= group.low <= group.size + 1e-12 <= group.high + 2e-12 <= 1 + 2e-12 for group in found)

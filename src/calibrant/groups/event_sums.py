@@ -20,6 +20,9 @@ CERTAIN = 1e-15
 FARTHEST = 40.0
 """Largest shift of the log-odds."""
 
+TINY = 1e-300
+"""A smaller probability counts as this one, so that its logarithm is finite."""
+
 FARTHEST_TILT = 50.0
 """A shift of the log-odds after which nearly all events, or nearly none, are expected."""
 
@@ -122,9 +125,9 @@ class EventSum:
 
     def shift_limits(self, level: float) -> tuple[float, float]:
         """Return confidence limits of the shift of the log-odds, at which either tail has probability level / 2."""
-        at = math.log(level / 2)
-        low = -FARTHEST if self.total <= 0 else _crossing(self.upper, at)
-        high = FARTHEST if self.total >= self._most else -_crossing(self._mirrored.upper, at)
+        at = math.log(max(level / 2, TINY))
+        low = -math.inf if self.total <= 0 else _crossing(self.upper, at)
+        high = math.inf if self.total >= self._most else -_crossing(self._mirrored.upper, at)
         return low, high
 
     @property
@@ -181,8 +184,15 @@ class EventSum:
 
 
 def _crossing(tail: Callable[[float], float], at: float) -> float:
-    """Return the shift at which the logarithm of a rising tail crosses a value."""
-    return root(lambda shift: math.log(max(tail(shift), 1e-300)) - at, -FARTHEST, FARTHEST, xtol=1e-5)
+    """Return the shift at which the logarithm of a rising tail crosses a value, or a lower one if that is too far."""
+
+    def excess(shift: float) -> float:
+        return math.log(max(tail(shift), TINY)) - at
+
+    # Certain predictions that are wrong, and small weights, need more than the largest shift.
+    if excess(-FARTHEST) >= 0:
+        return -math.inf
+    return FARTHEST if excess(FARTHEST) <= 0 else root(excess, -FARTHEST, FARTHEST, xtol=1e-5)
 
 
 def count_law(probs: FloatArray) -> FloatArray:

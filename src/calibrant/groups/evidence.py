@@ -116,7 +116,8 @@ def _scatter(rows: Rows, variance: float | None) -> float:
     fitted = expit(clipped_log_odds(rows.probs) + offset(rows))
     squares = rows.weights**2
     shifted, observed = (float(squares @ each) for each in (fitted * (1 - fitted), (rows.events - fitted) ** 2))
-    return max(1.0, max(shifted, observed) / (shifted if variance is None else variance))
+    least = shifted if variance is None else variance
+    return max(1.0, max(shifted, observed) / least) if least > 0 else math.inf
 
 
 @dataclass(frozen=True, eq=False)

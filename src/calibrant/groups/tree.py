@@ -152,7 +152,8 @@ class _Work:
         if self.levels[column].is_cut:
             own = np.arange(len(allowed))
             return [own, np.roll(own, 1)] if allowed[-1] == len(self.levels[column]) - 1 else [own]
-        return [np.argsort(sums[0] / np.maximum(sums[1], np.finfo(float).tiny), kind="stable")]
+        with np.errstate(over="ignore"):  # Levels of certain predictions come first or last.
+            return [np.argsort(sums[0] / np.maximum(sums[1], np.finfo(float).tiny), kind="stable")]
 
     def _in_order(self, sums: FloatArray, allowed: IntArray) -> tuple[float, frozenset[int], frozenset[int]]:
         left = np.cumsum(sums, axis=1)[:, :-1]
