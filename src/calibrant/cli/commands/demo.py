@@ -43,8 +43,8 @@ def command(
     seed
         Seed of the redraws behind the verdicts.
     """
-    from calibrant.cli.commands.experiment import print_result, step_bar
     from calibrant.cli.printing.assessments import print_verdict
+    from calibrant.cli.printing.experiment import print_result, step_bar
     from calibrant.lab.experiment import run
     from calibrant.lab.experiment.output import without_curves
     from calibrant.report import render_html

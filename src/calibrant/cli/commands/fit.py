@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli.commands.groups import METHOD, Features
 from calibrant.cli.options.engines import Engine
+from calibrant.cli.options.features import METHOD, Features
 from calibrant.cli.options.reading import CALIBRATOR, FIXING, EitherSource, File, Out, check_out, expanded, first_given
 from calibrant.exceptions import InputError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from calibrant._border.numerals import count, few_percent, percent, significant, with_sign
-from calibrant.cli.commands.groups import METHOD, Features, read_features
+from calibrant.cli.options.features import METHOD, Features, read_features
 from calibrant.cli.options.reading import (
     FIXING,
     FOLDS,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli.commands.groups import METHOD, Features
 from calibrant.cli.options.deciding import Deciding
 from calibrant.cli.options.engines import Engine
+from calibrant.cli.options.features import METHOD, Features
 from calibrant.cli.options.judging import Judging
 from calibrant.cli.options.reading import FIXING, FOLDS, PAGE, File, Out, check_folds, check_out, expanded, title
 from calibrant.cli.printing import show

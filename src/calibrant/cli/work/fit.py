@@ -19,11 +19,12 @@ from calibrant.calibrators.forecasts import forecast_calibrator_name, parse_fore
 from calibrant.calibrators.inputs import warn_of_impossible_labels
 from calibrant.calibrators.names import calibrator_name
 from calibrant.calibrators.store import save
-from calibrant.cli.commands.groups import METHOD, feature_columns, left_out_lines
 from calibrant.cli.options.engines import Engine
+from calibrant.cli.options.features import METHOD, feature_columns
 from calibrant.cli.options.reading import CALIBRATOR, EitherSource, Source, check_out
 from calibrant.cli.printing import show
 from calibrant.cli.printing.fitted import OPTIMISTIC, describe, fingerprint, forecast_details, learnt, print_fitted
+from calibrant.cli.printing.groups import left_out_lines
 from calibrant.cli.work.intervals import fit_intervals, intervals_of
 from calibrant.counts import class_shares
 from calibrant.exceptions import InputError

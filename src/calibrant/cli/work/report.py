@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
-from calibrant.cli.commands.groups import feature_columns
 from calibrant.cli.options.deciding import Deciding
+from calibrant.cli.options.features import feature_columns
 from calibrant.cli.options.judging import Judging
 from calibrant.cli.options.reading import distinct
 from calibrant.cli.printing import show
