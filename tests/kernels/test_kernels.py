@@ -122,7 +122,7 @@ def test_the_median_of_many_rows_is_that_of_a_fixed_sample():
     ids=["all equal", "most equal"],
 )
 def test_a_median_of_zero_falls_back_and_says_so(points, fallback):
-    with pytest.warns(DataWarning, match=f"the lengthscale is {fallback:g}"):
+    with pytest.warns(DataWarning, match=f"have the lengthscale {fallback:g}"):
         assert median_distance(TotalVariation(), points) == pytest.approx(fallback)
 
 

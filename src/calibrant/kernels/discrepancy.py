@@ -1,13 +1,12 @@
 """The matrix H of `calibrant.kernels.pairs`, built from data and a kernel."""
 
-import warnings
-
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._border.warn import warn
 from calibrant._core.distances import Distance as CompiledDistance
 from calibrant._core.distances import Kernel as CompiledKernel
-from calibrant.exceptions import DataWarning, InputError
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.forecasts.convolution import Profile
 from calibrant.kernels.algebra import JointKernel, Kernel, TensorProduct, unscaled
@@ -95,11 +94,9 @@ def prediction_pairs(data: Predictions, kernel: Kernel) -> PairMatrix:
 
 def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: ClassGram) -> PairMatrix:
     if isinstance(kernel.distance, TotalVariation) and data.n_classes > 2 and not _hilbertian(kernel):
-        warnings.warn(
+        warn(
             f"{kernel!r} is not positive definite for {data.n_classes} classes, so squared errors may be negative. "
-            "Use ExponentialKernel with TotalVariation(), or Euclidean().",
-            DataWarning,
-            stacklevel=2,
+            "Use ExponentialKernel with TotalVariation(), or Euclidean()."
         )
     if data.n_classes == 2:  # Residuals are (-r, r): one column does the work of two.
         factor = gram.distance(0, 1)

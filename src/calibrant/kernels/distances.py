@@ -1,6 +1,5 @@
 """Distances between predictions, and their median."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,11 +9,12 @@ import numpy as np
 
 from calibrant._border.numerals import significant
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.warn import warn
 from calibrant._core.distances import distances
 from calibrant._core.quantiles import neighbours, quantiles
 from calibrant._core.threads import in_order
 from calibrant.binning.ties import DECIMALS
-from calibrant.exceptions import DataWarning, InputError
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution
 
 EXACT_MEDIAN_ROWS = 5000
@@ -145,11 +145,9 @@ def median_distance(distance: Distance, points: Points) -> float:
     positive = _all(distance, points, n)
     positive = positive[positive > least]
     fallback = float(np.median(positive)) if len(positive) else 1.0
-    warnings.warn(
+    warn(
         f"the median distance of {n} predictions is 0, so kernels have the lengthscale {significant(fallback, 4)}, "
-        f"{'the median of the positive distances' if len(positive) else 'because no distance is positive'}.",
-        DataWarning,
-        stacklevel=2,
+        f"{'the median of the positive distances' if len(positive) else 'because no distance is positive'}."
     )
     return fallback
 

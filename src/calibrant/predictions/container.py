@@ -1,6 +1,5 @@
 """The container of predicted class probabilities and observed labels."""
 
-import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +11,8 @@ from calibrant._border import checks, suspicions
 from calibrant._border import labels as label_rules
 from calibrant._border.convert import Raw, convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, RowIndex
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.warn import warn
+from calibrant.exceptions import InputError
 from calibrant.predictions.rows import Rows, read_only
 
 _CACHED = ("log_probs", "predicted", "copies")
@@ -129,7 +129,7 @@ class Predictions(Rows):
         self._validate(raw, matrix, log_probs, labels, weights, classes)
         if suspicions.look_like_probabilities(raw.values):
             message = "these logits look like probabilities: if they are, pass them to Predictions itself."
-            warnings.warn(message, DataWarning, stacklevel=2)
+            warn(message)
         return self
 
     @classmethod
@@ -206,7 +206,7 @@ class Predictions(Rows):
         predicted = _most_probable(probs)  # Before the array is read-only: NumPy would copy it first.
         self._store(probs, indices, row_weights, names, log_probs=log_probs, predicted=predicted)
         for message in suspicions.suspicions(probs, predicted, indices, row_weights, names):
-            warnings.warn(message, DataWarning, stacklevel=3)
+            warn(message)
 
     def __repr__(self) -> str:
         return f"Predictions(n_samples={self.n_samples}, n_classes={self.n_classes})"

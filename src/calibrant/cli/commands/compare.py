@@ -1,12 +1,12 @@
 """`calibrant compare`: models on the same rows, with paired differences."""
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from calibrant._border.numerals import count, decimals, pvalue, significant
+from calibrant._border.warn import warn
 from calibrant.cli.options.judging import Comparing
 from calibrant.cli.options.reading import (
     ALL,
@@ -21,7 +21,7 @@ from calibrant.cli.options.reading import (
     first_of,
 )
 from calibrant.cli.printing import show
-from calibrant.exceptions import DataWarning, InputError
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -188,7 +188,7 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
     from calibrant.cli import gates
 
     for line in gates.not_judged(comparison):
-        warnings.warn(line, DataWarning, stacklevel=2)
+        warn(line)
     if gates.is_powerless(comparison) and not powerless_is_fine:
         raise InputError(
             f"--fail-if-worse-than {comparison.baseline} cannot be judged by any of these metrics; the notes say why. "

@@ -2,7 +2,6 @@
 
 import json as json_text
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -13,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from calibrant._border.numerals import as_given, few_percent, significant
 from calibrant._border.types import FloatArray
+from calibrant._border.warn import warn
 from calibrant.calibrators.estimator import Estimator
 from calibrant.calibrators.store import StoredCalibrator
 from calibrant.cli.printing import show
-from calibrant.exceptions import DataWarning
 from calibrant.forecasts import Distribution, Forecasts
 
 OPTIMISTIC = (
@@ -66,7 +65,7 @@ def warn_if_fitted_here(stored: StoredCalibrator, rows: str | None) -> None:
     """Warn if the rows with this fingerprint are those of the fit."""
     if are_rows_of_fit(stored, rows):
         message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
-        warnings.warn(message, DataWarning, stacklevel=3)
+        warn(message)
 
 
 def law_fingerprint(law: Distribution) -> str | None:

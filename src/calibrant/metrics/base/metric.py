@@ -1,7 +1,6 @@
 """The base class of all metrics, and helpers that they share."""
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from numbers import Real
@@ -10,7 +9,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.warn import warn
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.base.counted import CountedMetric, as_counted_metric
 from calibrant.predictions import Predictions
@@ -216,7 +216,7 @@ class Metric(ABC):
         value = self.value(given)
         if math.isnan(value):
             why = why_without_value(self.describe(given)) or "the data do not determine one"
-            warnings.warn(f"{self!r} has no value: {why}. NaN is returned.", DataWarning, stacklevel=2)
+            warn(f"{self!r} has no value: {why}. NaN is returned.")
         return value
 
     def estimate(self, data: object, y_prob: object = None, sample_weight: object = None) -> Estimate:
