@@ -1,5 +1,8 @@
 """Scaling by passes over files: the fit to the rows, to 1e-6, from every engine."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +13,7 @@ from calibrant.cli import main
 from calibrant.metrics import NLL
 from calibrant.scale import Reading, fit_passes, sketch_dask, sketch_files
 from calibrant.scale.dask_engine import local_cluster
-from calibrant.scale.passes import Pass
+from calibrant.scale.passes import Pass, PassReading
 from scale_cases import classes, smooth, weights_of
 
 
@@ -61,6 +64,18 @@ def test_the_order_of_the_files_changes_no_number(folder, method):
     for name in ("temperature_", "coef_", "intercept_") if method != "ms" else ():
         if hasattr(found, name):
             np.testing.assert_allclose(getattr(found, name), getattr(other, name), rtol=1e-10, atol=1e-12)
+
+
+def test_files_are_summed_in_their_order_by_any_number_of_threads(tmp_path):
+    rng = np.random.default_rng(2)
+    for i in range(12):
+        p, y = smooth(50, rng)
+        pl.DataFrame({"p": p, "y": y.astype(np.int8)}).write_parquet(tmp_path / f"part-{i:02d}.parquet")
+    files = sorted(map(str, tmp_path.glob("*.parquet")))
+    reading = PassReading(**vars(Reading.of(files[0])))
+    in_turn = reduce(add, [reading.sketch(file) for file in files], reading.empty())
+    for _ in range(5):
+        assert sketch_files(files, reading).sketch.to_bytes() == in_turn.to_bytes()
 
 
 def test_two_classes(tmp_path):

@@ -60,7 +60,7 @@ def sketch_files(
     progress : callable, optional
         Called with (files done, files in all).
     """
-    if checkpoint is None and not skip_bad:
+    if checkpoint is None and not skip_bad and reading.is_exact:
         return Sketched(_summed(files, reading, progress))
     total, bad, done = reading.empty(), dict[str, str](), set[str]()
     if checkpoint is not None and Path(checkpoint).exists():
@@ -83,7 +83,7 @@ def sketch_files(
 
 
 def _summed(files: Sequence[str], reading: Reading, progress: Progress | None) -> AnySketch:
-    """Return the sketch of files of which none may be left out.
+    """Return the sketch of files of which none may be left out; files are added in no particular order.
 
     Each thread adds to a sketch of its own: to create and add one for every file would take as long as counting 100 000
     rows.

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -109,6 +109,8 @@ class PassReading(Reading):
     """What every file holds, and the parameters at which a pass sums over it."""
 
     at: FloatArray | None = None
+
+    is_exact: ClassVar[bool] = False
 
     def empty(self) -> Any:
         """Return sums over no rows."""

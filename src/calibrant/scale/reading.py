@@ -4,7 +4,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,9 @@ class Reading:
     skip_bad: bool = False
     by: str | None = None
     features: int | None = None
+
+    is_exact: ClassVar[bool] = True
+    """Whether sums are of integers, which are the same in any order of the files."""
 
     @classmethod
     def of(
