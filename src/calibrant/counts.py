@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._border.checks import SUM_TOLERANCE, as_weights, check_count
+from calibrant._border.checks import SUM_TOLERANCE, as_weights
 from calibrant._border.convert import convert
 from calibrant._border.labels import as_classes, as_labels
 from calibrant._border.numerals import as_given
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions

@@ -150,39 +150,6 @@ def check_length(raw: Raw, n_samples: int) -> None:
         )
 
 
-def check_count(value: object, name: str) -> None:
-    """Refuse a setting that is not a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, but is {value!r}.")
-
-
-def check_not_negative(value: object, name: str) -> None:
-    """Refuse a setting that is not a finite number of at least 0."""
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not 0 <= value < np.inf:  # type: ignore[operator]  # a number
-        raise InputError(f"{name} must be a finite number of at least 0, but is {value!r}.")
-
-
-def check_positive(value: object, name: str) -> None:
-    """Refuse a setting that is not a finite number above 0."""
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not 0 < value < np.inf:  # type: ignore[operator]  # a number
-        raise InputError(f"{name} must be a positive number, but is {value!r}.")
-
-
-def check_option(value: object, name: str, *options: str) -> None:
-    """Refuse a setting that is none of several words."""
-    if value not in options:
-        *others, last = (f'"{option}"' for option in options)
-        raise InputError(f"{name} must be {', '.join(others)} or {last}, but is {value!r}.")
-
-
-def check_level(level: object, name: str = "level") -> None:
-    """Refuse a level, such as that of confidence limits, that is not strictly between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"{name} must be a number between 0 and 1, but is {level!r}.")
-
-
 def check_alignment(first: Raw, second: Raw) -> None:
     """Refuse two pandas objects whose rows are in different order."""
     one, two = first.index, second.index

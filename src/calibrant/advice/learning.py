@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.advice.cross_fit import fitted
 from calibrant.calibrators import CALIBRATORS, Calibrator, calibrate

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level
+from calibrant._border.settings import check_count, check_level
 from calibrant._border.types import FloatArray
 from calibrant.advice.choice import TOLERANCE, Choice
 from calibrant.advice.cross_fit import OutOfFold, check_folds

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.settings import check_option
 from calibrant._border.types import Progress, Rng
 from calibrant.assessment.forecasts.comparison import compare_forecasts
 from calibrant.assessment.model_differences import ModelComparison

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level
+from calibrant._border.settings import check_count, check_level
 from calibrant._border.types import Evaluator, FloatArray, Progress, RowIndex
 from calibrant.hypotest import holm
 from calibrant.intervals.differences import (

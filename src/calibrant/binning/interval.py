@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.bins import bin_index
 from calibrant.binning.bins import Binning, Bins, Cells, SimplexBinning

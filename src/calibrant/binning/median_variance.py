@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.bins import Cells, SimplexBinning
 from calibrant.binning.interval import ROUNDING

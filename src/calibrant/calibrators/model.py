@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-from calibrant._border.checks import as_weights, check_copies, check_option
+from calibrant._border.checks import as_weights, check_copies
 from calibrant._border.convert import convert
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._border.warn import warn
 from calibrant.calibrators.calibrator import Calibrator

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_level
+from calibrant._border.settings import check_level
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning import Binning, Bins, EqualWidth
 from calibrant.binning.class_sums import class_bin_sums

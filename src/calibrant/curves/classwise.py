@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_option
+from calibrant._border.settings import check_count, check_option
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.curves.binned import one_vs_rest_curves, reliability_curve
 from calibrant.curves.kernel import kernel_curve

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level, check_option
+from calibrant._border.settings import check_count, check_level, check_option
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant.binning import Binning, Bins, EqualMass

@@ -7,8 +7,8 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level, check_option
 from calibrant._border.numerals import as_given
+from calibrant._border.settings import check_count, check_level, check_option
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant._core.isotonic import isotonic_regression
 from calibrant.binning.ties import comparable, starts_of_ties

@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from calibrant._border.checks import as_floats, check_level
+from calibrant._border.checks import as_floats
 from calibrant._border.convert import convert
 from calibrant._border.numerals import as_given, significant
+from calibrant._border.settings import check_level
 from calibrant._border.types import BoolArray, FloatArray, Rng
 from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import line_of

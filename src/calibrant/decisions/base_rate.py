@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from calibrant._border.checks import as_probabilities, as_weights, check_level
+from calibrant._border.checks import as_probabilities, as_weights
 from calibrant._border.convert import convert
+from calibrant._border.settings import check_level
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant._core.roots import root

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._border.checks import check_level
+from calibrant._border.settings import check_level
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant._core.roots import root

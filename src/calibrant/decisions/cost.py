@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._border.checks import check_level
+from calibrant._border.settings import check_level
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit, normal_quantile
 from calibrant.decisions.cells import Cells

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level
+from calibrant._border.settings import check_count, check_level
 from calibrant._border.types import FloatArray, Rng
 from calibrant.decisions.cells import Cells, Means
 from calibrant.exceptions import InputError

@@ -5,8 +5,8 @@ from math import ceil, log
 
 import numpy as np
 
-from calibrant._border.checks import check_level
 from calibrant._border.numerals import percent
+from calibrant._border.settings import check_level
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.exceptions import InputError

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import exp_in_place
 from calibrant.exceptions import InputError

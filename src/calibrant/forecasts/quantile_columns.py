@@ -5,8 +5,8 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_option
 from calibrant._border.convert import convert
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray
 from calibrant._border.warn import warn
 from calibrant.exceptions import InputError

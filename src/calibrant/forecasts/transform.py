@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts.container import Forecasts

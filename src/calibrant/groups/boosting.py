@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies, check_count, check_option
+from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies
 from calibrant._border.numerals import count, counted
+from calibrant._border.settings import check_count, check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import softmax
 from calibrant.calibrators.estimator import Estimator, check_is_fitted

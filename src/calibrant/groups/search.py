@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_count, check_level, check_option
 from calibrant._border.convert import convert
+from calibrant._border.settings import check_count, check_level, check_option
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
 from calibrant._core.progress import portion
 from calibrant.exceptions import InputError

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level
 from calibrant._border.numerals import as_given, significant
+from calibrant._border.settings import check_count, check_level
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import SMALLEST_PVALUE, student_quantile, student_tail
 from calibrant._core.threads import in_order

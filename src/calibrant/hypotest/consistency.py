@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_option
+from calibrant._border.settings import check_count, check_option
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._border.checks import check_positive
+from calibrant._border.settings import check_positive
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant.exceptions import InputError

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, Progress, Rng
 from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant._core.redraws import count_sums

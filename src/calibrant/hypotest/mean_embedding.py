@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_not_negative, check_option
 from calibrant._border.numerals import as_given, significant
+from calibrant._border.settings import check_not_negative, check_option
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import SMALLEST_PVALUE
 from calibrant._core.threads import one_blas_thread

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_option
+from calibrant._border.settings import check_count, check_option
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.hypotest.calibration_test import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights

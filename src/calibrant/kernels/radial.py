@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_positive
+from calibrant._border.settings import check_positive
 from calibrant._border.types import FloatArray
 from calibrant._core.distances import Radial, radial_value
 from calibrant.exceptions import InputError

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from calibrant._border.checks import check_count, check_not_negative, check_positive
+from calibrant._border.settings import check_count, check_not_negative, check_positive
 from calibrant.exceptions import InputError
 
 WATCHED = {"loss": "held_out_loss", "calibrated-nll": "held_out_calibrated_nll"}

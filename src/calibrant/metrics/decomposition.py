@@ -4,8 +4,9 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_length, check_option
+from calibrant._border.checks import check_length
 from calibrant._border.convert import convert, is_missing
+from calibrant._border.settings import check_option
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth

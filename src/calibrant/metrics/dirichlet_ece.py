@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import exp_in_place, log_gamma
 from calibrant._core.threads import in_order, one_blas_thread

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray
 from calibrant.binning.ties import Pools
 from calibrant.metrics.base.pooled import PooledMetric

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.settings import check_option
 from calibrant._border.types import BoolArray, Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.binning.ties import Pools

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts

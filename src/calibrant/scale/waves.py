@@ -7,7 +7,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.results import Estimate

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._border.checks import as_probabilities, check_count
+from calibrant._border.checks import as_probabilities
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.ties import comparable
 from calibrant.counts import Smoothing, as_smoothing

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.assessment.forecasts.limits import assessed_interval
 from calibrant.assessment.forecasts.verdict import judge

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.settings import check_option
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import softplus
 from calibrant.calibrators import operations as ops

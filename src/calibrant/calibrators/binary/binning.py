@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_positive
+from calibrant._border.settings import check_positive
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import logit
 from calibrant.binning import Binning, EqualWidth

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_positive
+from calibrant._border.settings import check_count, check_positive
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary.isotonic import pooled_ties

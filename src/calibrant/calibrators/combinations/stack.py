@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_not_negative
+from calibrant._border.settings import check_count, check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion
 from calibrant.calibrators import operations as ops

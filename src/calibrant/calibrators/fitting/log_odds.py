@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray
 from calibrant._core.blocks import log_softmax
 from calibrant._core.laws import softplus

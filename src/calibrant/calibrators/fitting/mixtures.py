@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from calibrant._border.checks import check_option
 from calibrant._border.numerals import significant
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve
 from calibrant._core.nnls import nnls

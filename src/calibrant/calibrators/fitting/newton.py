@@ -5,8 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
-from calibrant._border.checks import check_count
 from calibrant._border.numerals import counted, significant
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray
 from calibrant._border.warn import warn
 from calibrant._core.newton import Curve, Minimum, descend

@@ -7,7 +7,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import check_level, check_option
+from calibrant._border.settings import check_level, check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.forecasts.conformal_scores import (

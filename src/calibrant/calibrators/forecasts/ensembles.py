@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_option
 from calibrant._border.numerals import as_given
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.conformal_scores import order_statistic, rank_at_least, rank_at_most
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, average, refuse_exact

@@ -4,8 +4,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from calibrant._border.checks import check_option
 from calibrant._border.numerals import count, counted, percent, pvalue
+from calibrant._border.settings import check_option
 from calibrant._border.types import BoolArray, FloatArray, Rng
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts.conformal import Conformal

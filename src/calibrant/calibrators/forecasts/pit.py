@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator
 from calibrant.calibrators.rules import Rule, are_levels

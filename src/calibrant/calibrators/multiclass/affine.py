@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_not_negative, check_option
+from calibrant._border.settings import check_not_negative, check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
 from calibrant.calibrators import operations as ops

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count
+from calibrant._border.settings import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.progress import portion, tell
 from calibrant.calibrators import operations as ops

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_not_negative
+from calibrant._border.settings import check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator

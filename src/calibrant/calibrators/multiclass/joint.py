@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_not_negative
+from calibrant._border.settings import check_count, check_not_negative
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, KeptBlocks, each_block
 from calibrant._core.newton import Minimum

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_not_negative, check_option
+from calibrant._border.settings import check_count, check_not_negative, check_option
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, log_softmax
 from calibrant._core.newton import Curve, Minimum

@@ -37,7 +37,7 @@ class IntervalOptions:
             method = forecast_calibrator_name(method)
         if not used:
             return
-        from calibrant._border.checks import check_level
+        from calibrant._border.settings import check_level
         from calibrant.cli.work.intervals import intervals_of
 
         weighted = method == "conformal-weighted"

@@ -72,7 +72,7 @@ def command(  # noqa: PLR0913 (each is one decision of the user)
     seed
         Seed of folds, redraws and samples.
     """
-    from calibrant._border.checks import check_count
+    from calibrant._border.settings import check_count
     from calibrant.advice import recommend
 
     paths = expanded(files)

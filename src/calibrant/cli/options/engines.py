@@ -116,7 +116,7 @@ class Engine:
 
     def _check(self, *, is_sketched: bool) -> None:
         """Refuse options of engines that would have no effect, or are impossible."""
-        from calibrant._border.checks import check_count
+        from calibrant._border.settings import check_count
 
         if self.waves is not None:
             check_count(self.waves, "features")

@@ -41,7 +41,7 @@ class Options(EitherSource):
 
     def check(self) -> None:
         """Refuse impossible numbers, before anything is read."""
-        from calibrant._border.checks import check_count
+        from calibrant._border.settings import check_count
 
         super().check()
         check_count(self.resamples, "n_resamples")

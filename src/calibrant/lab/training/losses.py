@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from calibrant._border.checks import check_not_negative
+from calibrant._border.settings import check_not_negative
 from calibrant.exceptions import InputError
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from calibrant._border.checks import check_count, check_positive
+from calibrant._border.settings import check_count, check_positive
 from calibrant.exceptions import InputError
 from calibrant.lab.loss_names import split_loss
 from calibrant.lab.training.losses import LOSSES, Loss, Penalised, Penalty

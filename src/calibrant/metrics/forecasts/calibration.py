@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from calibrant._border.checks import check_option
 from calibrant._border.numerals import as_given
+from calibrant._border.settings import check_option
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import bin_totals

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._border.checks import check_option
+from calibrant._border.settings import check_option
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.samples import member_ranks

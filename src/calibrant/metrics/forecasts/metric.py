@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from calibrant._border.checks import check_count, check_level
 from calibrant._border.numerals import as_given
+from calibrant._border.settings import check_count, check_level
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.curves.forecasts import check_nominal
 from calibrant.exceptions import InputError

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import __version__
-from calibrant._border.checks import check_level
+from calibrant._border.settings import check_level
 from calibrant._border.types import FloatArray
 from calibrant.results import Change, WatchedDay, WatchResult
 from calibrant.scale.over_time import words
