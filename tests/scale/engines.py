@@ -79,7 +79,7 @@ class Deadly(Reading):
 
 
 def like(kind, reading):
-    return kind(**{name: getattr(reading, name) for name in reading.__dataclass_fields__})
+    return kind(**vars(reading))
 
 
 def test_a_dask_worker_that_is_killed_changes_nothing(case):
