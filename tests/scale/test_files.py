@@ -99,9 +99,10 @@ class Events:
         ([("bc", "a"), ("cd", "")], "c.parquet: 2 workers died when they read it"),
         ([("bc", "a"), ("cb", "a")], "one of b.parquet, c.parquet: 2 workers died when they read it"),
         ([("bc", "a"), ("cd", "b"), ("ab", "")], "c.parquet: 2 workers died when they read it"),
+        ([("bc", ""), ("cb", ""), ("b", "")], "one of b.parquet, c.parquet: 3 workers died when they read it"),
         ([], "has had no worker for 3 seconds"),
     ],
-    ids=["one", "either", "one that ended before", "none"],
+    ids=["one", "either", "one that ended before", "one that only waited", "none"],
 )
 def test_files_that_dead_workers_had_are_named_if_they_were_never_read(deaths, named):
     files = {key: f"{key}.parquet" for key in "abcd"}

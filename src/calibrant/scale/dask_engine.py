@@ -182,12 +182,13 @@ def _deadly(file: str) -> str:
 def _without_workers(client: object, files: dict[str, str], patience: float, *, is_alone: bool = False) -> str:
     """Say that all workers are gone, and which file they read when they died, or which ones they had.
 
-    Dask does not say which of the tasks of a worker had begun. A file that is read alone has killed workers before: it
-    is named even if no worker has come back to try it again.
+    Dask does not say which of the tasks of a worker had begun, and a worker that it gives up counts as well: a file
+    that only waited may be counted more often than the deadly one. A file that is read alone has killed workers before:
+    it is named even if no worker has come back to try it again.
     """
     often = _deaths(client, files)
     most = max(often.values(), default=0)
-    suspects = [file for key, file in files.items() if is_alone or (most and often[key] == most)]
+    suspects = [file for key, file in files.items() if is_alone or (most and often[key] >= min(most, DEATHS))]
     if not suspects:
         return (
             f"the Dask cluster has had no worker for {as_given(patience)} seconds. Start some, or wait longer with "
