@@ -1,11 +1,11 @@
 """Which columns of a file hold the labels, the probabilities and the weights."""
 
-import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from calibrant._border.text import listing, quoted, suggestion
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.warn import warn
+from calibrant.exceptions import InputError
 from calibrant.io.forecast_columns import WHOLE_DRAWS, forecasts_hint
 from calibrant.io.header import Columns, Header, Pairs, first_matches, first_usual, matches
 from calibrant.io.request import Request, as_class_names, by_value, weights_of
@@ -135,11 +135,9 @@ def _point_to_calibrated(header: Header, chosen: Sequence[str]) -> None:
     calibrated = [f"{CALIBRATED}{name}" for name in chosen]
     if chosen and set(calibrated) <= set(header.names):
         are, them = ("is", "it") if len(chosen) == 1 else ("are", "them")
-        warnings.warn(
+        warn(
             f"{header.file}: {listing(chosen)} {are} read, not the calibrated probabilities beside {them}. To read "
-            f"those, use probs={pattern_of(calibrated)}",
-            DataWarning,
-            stacklevel=2,
+            f"those, use probs={pattern_of(calibrated)}"
         )
 
 

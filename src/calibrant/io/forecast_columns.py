@@ -1,13 +1,13 @@
 """Which columns of a file hold the targets, the predictive distributions and the weights."""
 
 import re
-import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from calibrant._border.numerals import as_given
 from calibrant._border.text import listing, quoted
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.warn import warn
+from calibrant.exceptions import InputError
 from calibrant.io.header import Columns, Header, first_matches, first_usual, is_pattern, matches
 from calibrant.io.request import ForecastRequest, weights_of
 
@@ -117,11 +117,9 @@ def choose_forecasts(header: Header, request: ForecastRequest) -> Columns:
     header.check_roles(numbers)
     if request.mean is not None and request.sd is None:
         (column,) = numbers["scale"]
-        warnings.warn(
+        warn(
             f"{header.file}: the column {quoted(column)} is taken as standard deviations, by its name: name it with "
-            "sd=.",
-            DataWarning,
-            stacklevel=2,
+            "sd=."
         )
     return replace(law, numbers=numbers)
 

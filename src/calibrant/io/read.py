@@ -11,6 +11,7 @@ from calibrant._border.checks import as_log_probabilities, as_probabilities
 from calibrant._border.suspicions import suspicions
 from calibrant._border.text import listing, printable
 from calibrant._border.types import FloatArray
+from calibrant._border.warn import warn
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.opening import Paths, as_paths
 from calibrant.io.request import ReadOptions, Request
@@ -180,7 +181,7 @@ def _joined(paths: Sequence[str], every: Sequence[Predictions], request: Request
         log_probs,
     )
     for message in suspicions(joined.probs, joined.predicted, joined.labels, joined.weights, classes):
-        warnings.warn(message, DataWarning, stacklevel=4)
+        warn(message)
     return joined
 
 

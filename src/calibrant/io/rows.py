@@ -1,6 +1,5 @@
 """The rows of files: chosen columns and others, without rows in which a value is missing, if these may be left out."""
 
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from calibrant._border.convert import is_missing
 from calibrant._border.text import quoted
 from calibrant._border.types import BoolArray
+from calibrant._border.warn import warn
 from calibrant._core.progress import portions, tell
-from calibrant.exceptions import DataWarning, InputError
+from calibrant.exceptions import InputError
 from calibrant.io.header import Columns
 from calibrant.io.opening import Paths, as_paths, open_source, stacked
 from calibrant.io.request import ForecastRequest, Request
@@ -68,7 +68,7 @@ class LeftOut:
     def warn(self, consequence: str) -> None:
         """Warn of rows that were left out, if there are any."""
         if self.rows:
-            warnings.warn(f"values are missing in {self}: {consequence}.", DataWarning, stacklevel=5)
+            warn(f"values are missing in {self}: {consequence}.")
 
 
 def read_parts(path: Paths, request: Request | ForecastRequest, others: Sequence[str] = ()) -> Iterator[Part]:
